@@ -1,1 +1,18 @@
+//! Records one selected Candle training update or inference invocation and turns that trace into evidence.
+//!
+//! The recorder is re-exported from `candle-graph-record`: `candle_graph::TraceSession` and what it takes. The rest of
+//! this crate reads traces: [`load`] opens one, [`session`] makes it a read-only SQL context, [`query`] runs the files
+//! of `queries/`, [`analysis`] and [`evidence`] say what may be claimed, [`output`] prints it and [`cli`] is the
+//! command line. Each uses only those before it.
 
+pub use candle_graph_record::*;
+
+pub mod analysis;
+pub mod cli;
+pub mod error;
+pub mod evidence;
+pub mod load;
+pub mod output;
+pub mod query;
+pub mod session;
+pub mod tables;

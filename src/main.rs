@@ -1,1 +1,5 @@
-fn main(){}
+//! `candle-graph`.
+
+fn main() -> std::process::ExitCode {
+    candle_graph::cli::main()
+}

@@ -18,6 +18,9 @@ use crate::tables::spans::{SPANS, Span, SpanRow};
 use crate::tables::tensor_stats::{TENSOR_STATS, TensorStat};
 use crate::tables::tensors::{TENSORS, Tensor};
 
+/// Estimated bytes a thread may buffer before the writer has shown how fast it is.
+const FIRST_BYTES: usize = 256 << 10;
+
 /// Builders that exist once a row needs them: a cut of an idle table costs nothing.
 pub(crate) struct Lazy<R: Row + 'static> {
     table: &'static Table<R>,
@@ -123,11 +126,14 @@ impl OpenSpan {
 }
 
 /// What a thread's lock protects.
-#[derive(Default)]
 pub(crate) struct Held {
     pub(crate) rows: Rows,
     /// Estimated bytes in `rows`.
     pub(crate) bytes: usize,
+    /// `bytes` at which the thread asks for a cut; once it has asked, the same as `wait_at`, so that it asks once.
+    pub(crate) ask_at: usize,
+    /// `bytes` at which the thread waits for the writer.
+    pub(crate) wait_at: usize,
     /// Open spans this thread opened, oldest first.
     pub(crate) open: Vec<OpenSpan>,
 }
@@ -156,7 +162,9 @@ pub(crate) struct Slot {
 
 impl Slot {
     pub(crate) fn new(thread_id: i64) -> Self {
-        Self { thread_id, held: Mutex::default(), taken: Condvar::new() }
+        let (ask_at, wait_at) = (FIRST_BYTES / 2, FIRST_BYTES);
+        let held = Held { rows: Rows::default(), bytes: 0, ask_at, wait_at, open: Vec::new() };
+        Self { thread_id, held: Mutex::new(held), taken: Condvar::new() }
     }
 
     /// The lock; a panic of the program between two of our statements leaves whole rows, so poison is ignored.

@@ -133,11 +133,9 @@ impl CaptureContract {
             }
         }
         match (&self.gradient_contract, self.gradients) {
-            (None, CoverageLevel::Complete) => report(
-                "gradient_contract_missing",
-                "gradients",
-                "complete needs a gradient_contract".to_owned(),
-            ),
+            (None, CoverageLevel::Complete) => {
+                report("gradient_contract_missing", "gradients", "complete needs a gradient_contract".to_owned())
+            }
             (Some(_), level) if level != CoverageLevel::Complete => report(
                 "gradient_contract_without_complete_coverage",
                 "gradient_contract",

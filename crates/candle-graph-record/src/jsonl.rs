@@ -256,3 +256,8 @@ pub fn write_span_end(out: &mut impl Write, spans: &RecordBatch, row: usize) -> 
 pub(crate) fn int_at(batch: &RecordBatch, column: &str, row: usize) -> i64 {
     batch[column].as_primitive::<Int64Type>().value(row)
 }
+
+/// The moment written as RFC 3339, in microseconds since the epoch.
+pub fn parse_utc(text: &str) -> Option<i64> {
+    chrono::DateTime::parse_from_rfc3339(text).ok().map(|t| t.timestamp_micros())
+}

@@ -48,10 +48,7 @@ impl JsonlSink {
     }
 
     /// Writes and hands over to the operating system, so that a killed process loses nothing of it.
-    fn io(
-        &mut self,
-        write: impl FnOnce(&mut BufWriter<File>, &mut HashSet<i64>) -> std::io::Result<()>,
-    ) -> Result<()> {
+    fn io(&mut self, write: impl FnOnce(&mut BufWriter<File>, &mut HashSet<i64>) -> std::io::Result<()>) -> Result<()> {
         write(&mut self.out, &mut self.started)
             .and_then(|()| self.out.flush())
             .map_err(Error::io("write", self.path.clone()))

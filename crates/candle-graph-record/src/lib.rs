@@ -4,7 +4,6 @@
 //! thread cuts them every 100 ms into Parquet part files, and the end of the session makes one file per table of them.
 //! No Arrow type shows in this interface except under [`table`] and [`tables`], which readers of traces use.
 
-
 mod buffer;
 #[cfg(feature = "candle")]
 pub mod candle;

@@ -214,8 +214,8 @@ fn claim(dir: &Path) -> Result<File> {
     let lock_path = dir.join(layout::LOCK);
     match std::fs::symlink_metadata(dir) {
         Ok(found) => {
-            let empty = found.is_dir()
-                && std::fs::read_dir(dir).map_err(Error::io("read directory", dir))?.next().is_none();
+            let empty =
+                found.is_dir() && std::fs::read_dir(dir).map_err(Error::io("read directory", dir))?.next().is_none();
             if !empty {
                 // A live session holds its lock; anything else that is here is somebody's data.
                 let held = File::open(&lock_path).is_ok_and(|f| matches!(f.try_lock(), Err(TryLockError::WouldBlock)));

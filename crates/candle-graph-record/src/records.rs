@@ -93,9 +93,8 @@ pub struct TensorStats {
 }
 
 /// Every dtype a trace may name: those of candle-core 0.11, in candle's spelling.
-pub const DTYPES: [&str; 14] = [
-    "u8", "u32", "i16", "i32", "i64", "bf16", "f16", "f32", "f64", "f8e4m3", "f6e2m3", "f6e3m2", "f4", "f8e8m0",
-];
+pub const DTYPES: [&str; 14] =
+    ["u8", "u32", "i16", "i32", "i64", "bf16", "f16", "f32", "f64", "f8e4m3", "f6e2m3", "f6e3m2", "f4", "f8e8m0"];
 
 /// `text` unless it is empty.
 pub(crate) fn non_empty(what: &'static str, field: &'static str, text: &str) -> Result<()> {
@@ -121,7 +120,11 @@ pub(crate) fn dtype(what: &'static str, dtype: &str) -> Result<()> {
     if dtype == "f32" || DTYPES.contains(&dtype) || is_quantized(dtype) {
         Ok(())
     } else {
-        Err(Error::fact(what, "dtype", format!("is {dtype:?}; known are {}, and ggml types such as q4_1", DTYPES.join(", "))))
+        Err(Error::fact(
+            what,
+            "dtype",
+            format!("is {dtype:?}; known are {}, and ggml types such as q4_1", DTYPES.join(", ")),
+        ))
     }
 }
 

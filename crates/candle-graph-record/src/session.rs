@@ -37,11 +37,6 @@ use crate::tables::tensors::TensorRow;
 pub(crate) const ENDED: u8 = 1;
 pub(crate) const POISONED: u8 = 2;
 
-/// Estimated buffered bytes of one thread at which a cut is asked for.
-const CUT_BYTES: usize = 8 << 20;
-/// Estimated buffered bytes of one thread at which it waits for the writer, so that a trace never fills the memory of
-/// the program it measures.
-const WAIT_BYTES: usize = 64 << 20;
 /// Estimated bytes of a row without its text.
 const ROW_BYTES: usize = 96;
 
@@ -187,29 +182,25 @@ impl Shared {
 
     /// Runs `record` on this thread's rows under its own lock.
     #[inline]
-    fn record(
-        &self,
-        what: &'static str,
-        text_bytes: usize,
-        record: impl FnOnce(&mut Held, i64, i64),
-    ) -> Result<()> {
+    fn record(&self, what: &'static str, text_bytes: usize, record: impl FnOnce(&mut Held, i64, i64)) -> Result<()> {
         self.with_slot(|slot| {
             let mut held = slot.lock();
             // Under the lock, because the final cut sets it while holding all of them.
             self.alive(what)?;
             record(&mut held, self.next_seq(), slot.thread_id);
             held.bytes += ROW_BYTES + text_bytes;
-            if held.bytes >= CUT_BYTES {
+            if held.bytes >= held.ask_at {
                 self.relieve(slot, held);
             }
             Ok(())
         })
     }
 
-    /// Asks for a cut, and waits for it when the writer is far behind.
+    /// Asks for a cut, and waits for it when the writer is far behind: see `flush::LAG`.
     #[cold]
-    fn relieve(&self, slot: &Slot, held: MutexGuard<'_, Held>) {
-        let must_wait = held.bytes >= WAIT_BYTES;
+    fn relieve(&self, slot: &Slot, mut held: MutexGuard<'_, Held>) {
+        let must_wait = held.bytes >= held.wait_at;
+        held.ask_at = held.wait_at;
         drop(held);
         {
             let mut orders = self.orders();
@@ -221,7 +212,7 @@ impl Shared {
         if must_wait {
             let held = slot.lock();
             let behind = |held: &mut Held| {
-                held.bytes >= WAIT_BYTES && self.status.load(Ordering::Acquire) == 0 && !self.orders().gone
+                held.bytes >= held.wait_at && self.status.load(Ordering::Acquire) == 0 && !self.orders().gone
             };
             drop(slot.taken.wait_while(held, behind));
         }
@@ -229,7 +220,8 @@ impl Shared {
 
     /// Opens the root; the final cut closes it, so it has no handle.
     fn open_root(&self, name: &str) {
-        let span = SpanFacts { parent: None, name, kind: SpanKind::Function, step: None, measured: false, on_stack: false };
+        let span =
+            SpanFacts { parent: None, name, kind: SpanKind::Function, step: None, measured: false, on_stack: false };
         self.with_slot(|slot| self.push_open(slot, &span, None));
     }
 
@@ -263,9 +255,8 @@ impl Shared {
         let end_ns = self.now();
         // Gone when the session has ended: it was recorded then, as never closed.
         let Some(span) = held.take_open(id) else { return };
-        let own_thread = SLOTS
-            .try_with(|slots| slots.borrow().iter().any(|(_, own)| Arc::ptr_eq(own, slot)))
-            .unwrap_or(false);
+        let own_thread =
+            SLOTS.try_with(|slots| slots.borrow().iter().any(|(_, own)| Arc::ptr_eq(own, slot))).unwrap_or(false);
         let cpu_ns = match span.cpu_start {
             Some(start) if own_thread => thread_cpu_ns().map(|now| now.saturating_sub(start) as i64),
             _ => None,
@@ -273,7 +264,7 @@ impl Shared {
         let seq = self.next_seq();
         held.rows.spans.push(seq, &span.row(slot.thread_id, Some(end_ns - span.start_ns), cpu_ns));
         held.bytes += ROW_BYTES + span.name.len();
-        if held.bytes >= CUT_BYTES {
+        if held.bytes >= held.ask_at {
             self.relieve(slot, held);
         }
     }
@@ -385,13 +376,13 @@ impl TraceSession {
         instant.saturating_duration_since(self.shared.epoch).as_nanos() as u64
     }
 
-    fn guard(
-        &self,
-        name: &str,
-        kind: SpanKind,
-        step: Option<ExecutionStep>,
-        measured: bool,
-    ) -> SpanGuard<'_> {
+    /// Counts a fact that a neighbouring module could not make as lost.
+    #[cfg(feature = "candle")]
+    pub(crate) fn counted<T>(&self, result: Result<T>) -> Result<T> {
+        self.shared.counted(result)
+    }
+
+    fn guard(&self, name: &str, kind: SpanKind, step: Option<ExecutionStep>, measured: bool) -> SpanGuard<'_> {
         let facts = SpanFacts { parent: None, name, kind, step, measured, on_stack: true };
         let span = self.shared.open_span(&facts);
         SpanGuard { span, _session: std::marker::PhantomData }

@@ -266,12 +266,16 @@ impl Builder {
             Kind::Text => Builder::Text(StringBuilder::new()),
             Kind::Bool => Builder::Bool(BooleanBuilder::new()),
             Kind::Float => Builder::Float(Float64Builder::new()),
-            Kind::IntList => Builder::IntList(
-                ListBuilder::new(Int64Builder::new()).with_field(Field::new("item", DataType::Int64, false)),
-            ),
-            Kind::TextList => Builder::TextList(
-                ListBuilder::new(StringBuilder::new()).with_field(Field::new("item", DataType::Utf8, false)),
-            ),
+            Kind::IntList => Builder::IntList(ListBuilder::new(Int64Builder::new()).with_field(Field::new(
+                "item",
+                DataType::Int64,
+                false,
+            ))),
+            Kind::TextList => Builder::TextList(ListBuilder::new(StringBuilder::new()).with_field(Field::new(
+                "item",
+                DataType::Utf8,
+                false,
+            ))),
         }
     }
 

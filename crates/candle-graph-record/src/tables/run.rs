@@ -108,18 +108,10 @@ fn gradient_contract_fields() -> Fields {
     ])
 }
 
-const LEVELS: [&str; 7] = [
-    "operations",
-    "activations",
-    "tensors",
-    "gradients",
-    "logical_memory",
-    "physical_memory",
-    "device_timing",
-];
+const LEVELS: [&str; 7] =
+    ["operations", "activations", "tensors", "gradients", "logical_memory", "physical_memory", "device_timing"];
 
-const LABEL_LISTS: [&str; 3] =
-    ["required_semantic_labels", "gpu_expected_semantic_labels", "cpu_only_semantic_labels"];
+const LABEL_LISTS: [&str; 3] = ["required_semantic_labels", "gpu_expected_semantic_labels", "cpu_only_semantic_labels"];
 
 fn contract_fields() -> Fields {
     let mut fields = vec![text("measurement_scope", false)];
@@ -164,7 +156,8 @@ pub fn spec() -> TableSpec {
         repeats: true,
         doc,
     };
-    let plain = |name, kind: Kind, nullable, unit, doc| column(name, kind.data_type(), kind.name(), nullable, unit, doc);
+    let plain =
+        |name, kind: Kind, nullable, unit, doc| column(name, kind.data_type(), kind.name(), nullable, unit, doc);
     let mut columns = common_columns().to_vec();
     columns.extend([
         plain("correlation_id", Kind::Text, false, Unit::Id, "Joins this run with evidence recorded outside it."),
@@ -174,16 +167,48 @@ pub fn spec() -> TableSpec {
         plain("capture_step", Kind::Int, false, Unit::Count, "The captured invocation, counted from 1."),
         plain("warmup_steps", Kind::Int, false, Unit::Count, "Invocations before it."),
         plain("device", Kind::Text, false, Unit::None, "Device of the run."),
-        plain("measured_region_device_synchronized", Kind::Bool, false, Unit::None, "Whether the program synchronized the device right before and after the measured region."),
-        plain("timing_mode", Kind::Text, false, Unit::None, "host (a span's time is launch time on an asynchronous device) or device_synchronized (at every span)."),
-        column("contract", DataType::Struct(contract_fields()), "Struct", false, Unit::None, "The producer's claims: scope, a level for each plane, semantic labels, gradient manifest."),
-        column("identity", DataType::Struct(identity_fields()), "Struct", true, Unit::None, "What must be equal between compared runs; NULL: not declared."),
+        plain(
+            "measured_region_device_synchronized",
+            Kind::Bool,
+            false,
+            Unit::None,
+            "Whether the program synchronized the device right before and after the measured region.",
+        ),
+        plain(
+            "timing_mode",
+            Kind::Text,
+            false,
+            Unit::None,
+            "host (a span's time is launch time on an asynchronous device) or device_synchronized (at every span).",
+        ),
+        column(
+            "contract",
+            DataType::Struct(contract_fields()),
+            "Struct",
+            false,
+            Unit::None,
+            "The producer's claims: scope, a level for each plane, semantic labels, gradient manifest.",
+        ),
+        column(
+            "identity",
+            DataType::Struct(identity_fields()),
+            "Struct",
+            true,
+            Unit::None,
+            "What must be equal between compared runs; NULL: not declared.",
+        ),
         column("tags", tags_type(), "Map<Utf8, Utf8>", false, Unit::None, "Free key-value pairs."),
         plain("outcome", Kind::Text, false, Unit::None, "complete, failed or interrupted."),
         plain("reason", Kind::Text, true, Unit::None, "Why it failed or was interrupted, where known."),
         plain("ended_ns", Kind::Int, true, Unit::SessionNs, "When the session ended; NULL: it never did."),
         plain("events_lost", Kind::Int, false, Unit::Count, "Facts the recorder refused or could not keep."),
-        plain("candle_graph_version", Kind::Text, true, Unit::None, "Version of the recorder; NULL for a trace of another recorder."),
+        plain(
+            "candle_graph_version",
+            Kind::Text,
+            true,
+            Unit::None,
+            "Version of the recorder; NULL for a trace of another recorder.",
+        ),
         plain("candle_version", Kind::Text, true, Unit::None, "Version of candle-core, where known."),
         plain("os", Kind::Text, true, Unit::None, "Operating system, architecture, kernel."),
         plain("host_name", Kind::Text, true, Unit::None, "Host name."),
@@ -191,7 +216,13 @@ pub fn spec() -> TableSpec {
         plain("logical_cores", Kind::Int, true, Unit::Count, "Logical cores available to the process."),
         plain("toolchain", Kind::Text, true, Unit::None, "Compiler of the recorder."),
         plain("build_profile", Kind::Text, true, Unit::None, "Cargo profile and optimisation level of the recorder."),
-        plain("git_revision", Kind::Text, true, Unit::None, "Commit checked out where the program was built, where known."),
+        plain(
+            "git_revision",
+            Kind::Text,
+            true,
+            Unit::None,
+            "Commit checked out where the program was built, where known.",
+        ),
     ]);
     TableSpec { name: "run", doc: "The run itself: exactly one row.", columns }
 }
@@ -248,16 +279,8 @@ fn gradient_contract_array(contract: Option<&GradientContract>) -> ArrayRef {
 fn contract_array(c: &CaptureContract) -> ArrayRef {
     let mut columns = vec![one(c.measurement_scope.as_str())];
     columns.extend(
-        [
-            c.operations,
-            c.activations,
-            c.tensors,
-            c.gradients,
-            c.logical_memory,
-            c.physical_memory,
-            c.device_timing,
-        ]
-        .map(|level| one(level.as_str())),
+        [c.operations, c.activations, c.tensors, c.gradients, c.logical_memory, c.physical_memory, c.device_timing]
+            .map(|level| one(level.as_str())),
     );
     columns.extend(
         [&c.required_semantic_labels, &c.gpu_expected_semantic_labels, &c.cpu_only_semantic_labels]
@@ -483,14 +506,14 @@ fn read_gradient_contract(contract: &Reader<'_>) -> Result<Option<GradientContra
     let rules = (0..families.len())
         .map(|i| {
             let word = expectation.value(i);
-            let expectation = FamilyExpectation::parse(word).ok_or_else(|| format!("expectation {word:?} is unknown"))?;
+            let expectation =
+                FamilyExpectation::parse(word).ok_or_else(|| format!("expectation {word:?} is unknown"))?;
             let min_present = u64::try_from(min_present.value(i)).map_err(|_| "min_present is negative")?;
             Ok(GradientFamilyContract { family: name.value(i).to_owned(), expectation, min_present })
         })
         .collect::<Result<_, String>>()?;
-    let entries = (0..expected.len())
-        .map(|i| ExpectedGradient::new(root.value(i), key.value(i), family.value(i)))
-        .collect();
+    let entries =
+        (0..expected.len()).map(|i| ExpectedGradient::new(root.value(i), key.value(i), family.value(i))).collect();
     Ok(Some(GradientContract::unchecked(entries, rules, Some(fields.text("manifest_sha256")?))))
 }
 

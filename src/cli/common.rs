@@ -1,0 +1,105 @@
+//! What several subcommands share: the input, the output, the format, and a sign of life.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::evidence::Evidence;
+use crate::load::{self, Options};
+use crate::output::write::Target;
+use crate::session::Limits;
+
+/// One trace.
+#[derive(clap::Args)]
+pub struct InputArgs {
+    /// Trace directory, JSON-lines trace (plain, .gz or .zst), or - for standard input
+    pub input: PathBuf,
+    /// Read a damaged JSON-lines trace up to its first unreadable line, as an interrupted capture
+    #[arg(long)]
+    pub salvage: bool,
+}
+
+impl InputArgs {
+    /// Opens and examines the trace.
+    pub fn evidence(&self) -> Result<Evidence> {
+        let _progress = Progress::start(&self.input);
+        let trace = load::open(&self.input, Options { salvage: self.salvage })?;
+        Evidence::gather(trace, Limits::default())
+    }
+}
+
+/// Where the result goes.
+#[derive(clap::Args)]
+pub struct OutputArgs {
+    /// Write to this file, whole or not at all, instead of standard output
+    #[arg(long, short)]
+    pub output: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// The target; refused when it would write into a trace that is being read.
+    pub fn target(&self, inputs: &[&Path]) -> Result<Target<'_>> {
+        let Some(path) = self.output.as_deref() else { return Ok(None) };
+        for input in inputs {
+            if inside(path, input) {
+                return Err(Error::input(path, format!("lies in the trace {} that is being read", input.display())));
+            }
+        }
+        Ok(Some(path))
+    }
+}
+
+/// Whether writing `path` would touch the trace at `input`, through any link.
+fn inside(path: &Path, input: &Path) -> bool {
+    let Ok(input) = input.canonicalize() else { return false };
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory.canonicalize().ok();
+    let file = path.canonicalize().ok();
+    [directory, file].into_iter().flatten().any(|p| p.starts_with(&input))
+}
+
+/// Whether people read standard output.
+pub fn for_people(output: &OutputArgs) -> bool {
+    output.output.is_none() && std::io::stdout().is_terminal()
+}
+
+/// A line on standard error while long work runs, where that is a terminal. Gone when dropped.
+pub struct Progress {
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Progress {
+    /// Shows nothing for half a second: most work is done by then.
+    pub fn start(input: &Path) -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self { thread: None };
+        }
+        let name = crate::output::rows::printable(&input.display().to_string());
+        let (stop, stopped) = channel();
+        let thread = std::thread::spawn(move || {
+            let began = Instant::now();
+            let mut shown = false;
+            while stopped.recv_timeout(Duration::from_millis(500)) == Err(RecvTimeoutError::Timeout) {
+                shown = true;
+                eprint!("\r\x1b[2Kreading {name} … {:.1} s", began.elapsed().as_secs_f64());
+                let _ = std::io::stderr().flush();
+            }
+            if shown {
+                eprint!("\r\x1b[2K");
+            }
+        });
+        Self { thread: Some((stop, thread)) }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.thread.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+    }
+}

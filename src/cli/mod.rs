@@ -1,0 +1,94 @@
+//! The command line: one subcommand a file, no logic of its own.
+//! In: arguments. Out: an exit code. Left to neighbours: everything else.
+//!
+//! Exit 0: the declared output was produced. 1: an error, one line. 2: bad usage.
+
+mod common;
+mod completions;
+mod import;
+mod overview;
+mod protocol;
+mod query;
+mod schema;
+mod sql;
+mod summary;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::error::{Error, Result};
+use crate::output::rows::printable;
+
+/// Records one selected Candle training update or inference invocation and explains it with SQL.
+#[derive(Parser)]
+#[command(name = "candle-graph", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print what this tool speaks: schemas, commands, query kinds
+    Protocol(protocol::Args),
+    /// Print a bounded first look at a trace
+    Overview(overview::Args),
+    /// Print the complete derived collections of a trace
+    Summary(summary::Args),
+    /// Print one slice of a trace
+    Query(query::Args),
+    /// Run SQL over one or many traces
+    Sql(sql::Args),
+    /// Print the complete evidence packet of a trace
+    Import(import::Args),
+    /// Print the JSON Schema of a document or table
+    Schema(schema::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+}
+
+/// Name and purpose of every subcommand.
+fn commands() -> Vec<(String, String)> {
+    Cli::command()
+        .get_subcommands()
+        .map(|c| (c.get_name().to_owned(), c.get_about().map(ToString::to_string).unwrap_or_default()))
+        .collect()
+}
+
+/// Runs the program. As `cargo candle-graph` it is handed its own name once more; both forms parse alike.
+pub fn main() -> ExitCode {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.get(1).is_some_and(|a| a == "candle-graph") {
+        arguments.remove(1);
+    }
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Help and version go to standard output and are no error.
+            let _ = e.print();
+            return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2));
+        }
+    };
+    match run(cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", printable(&error.to_string()));
+            ExitCode::from(if matches!(error, Error::Usage { .. }) { 2 } else { 1 })
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Protocol(args) => protocol::run(&args),
+        Command::Overview(args) => overview::run(&args),
+        Command::Summary(args) => summary::run(&args),
+        Command::Query(args) => query::run(&args),
+        Command::Sql(args) => sql::run(&args),
+        Command::Import(args) => import::run(&args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    }
+}

@@ -1,0 +1,40 @@
+//! `overview`.
+
+use std::io::IsTerminal;
+
+use super::common::{InputArgs, OutputArgs, for_people};
+use crate::error::{Error, Result};
+use crate::output::{overview, terminal, write};
+
+/// Arguments of `overview`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Text for people or JSON for tools; by default text on a terminal, else JSON
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+/// How an overview is shown.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let target = args.output.target(&[&args.input.input])?;
+    let document = overview::build(&args.input.evidence()?)?;
+    let format = args.format.unwrap_or(if for_people(&args.output) { Format::Text } else { Format::Json });
+    match format {
+        Format::Json => write::json(target, &overview::to_json(&document)?),
+        Format::Text => {
+            let color = target.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let text = terminal::overview(&document, terminal::Style { color });
+            write::write(target, |out| out.write_all(text.as_bytes()).map_err(Error::io("write", "the overview")))
+        }
+    }
+}

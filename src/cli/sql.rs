@@ -1,0 +1,65 @@
+//! `sql`.
+
+use std::path::{Path, PathBuf};
+
+use super::common::{OutputArgs, Progress, for_people};
+use crate::error::{Error, Result};
+use crate::evidence::{self, Evidence};
+use crate::load::{self, Options};
+use crate::output::sql::{self, Format};
+use crate::session::{Limits, Session};
+
+/// Arguments of `sql`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Traces, then one SELECT statement; with several traces every table holds the rows of all, told apart by run_id
+    #[arg(required = true, num_args = 2.., value_names = ["INPUT", "SELECT"])]
+    inputs_and_statement: Vec<PathBuf>,
+    /// Form of the result; by default a table on a terminal, else JSON
+    #[arg(long)]
+    format: Option<FormatArg>,
+    /// Memory the engine may hold before it spills to disk, in MiB
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u64).range(16..=1 << 20))]
+    memory_limit: u64,
+    /// Read damaged JSON-lines traces up to their first unreadable line
+    #[arg(long)]
+    salvage: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum FormatArg {
+    Table,
+    Json,
+    Csv,
+    Parquet,
+    Arrow,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let Some((statement, inputs)) = args.inputs_and_statement.split_last() else {
+        return Err(Error::Usage { problem: "sql takes traces and a statement".to_owned() });
+    };
+    let statement =
+        statement.to_str().ok_or_else(|| Error::Usage { problem: "the statement is not UTF-8".to_owned() })?;
+    let paths: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+    let target = args.output.target(&paths)?;
+    let format = match args.format {
+        Some(FormatArg::Table) => Format::Table,
+        Some(FormatArg::Json) => Format::Json,
+        Some(FormatArg::Csv) => Format::Csv,
+        Some(FormatArg::Parquet) => Format::Parquet,
+        Some(FormatArg::Arrow) => Format::Arrow,
+        None if for_people(&args.output) => Format::Table,
+        None => Format::Json,
+    };
+    let memory_bytes = usize::try_from(args.memory_limit << 20).unwrap_or(usize::MAX);
+    let _progress = Progress::start(paths[0]);
+    let traces = paths.iter().map(|p| load::open(p, Options { salvage: args.salvage })).collect::<Result<Vec<_>>>()?;
+    let session = Session::open(&traces, Limits { memory_bytes })?;
+    if Evidence::mentions_coverage(statement) {
+        evidence::register_coverage(&session, &traces)?;
+    }
+    sql::run(&session, statement, format, target)
+}

@@ -1,0 +1,24 @@
+//! `summary`.
+
+use super::common::{InputArgs, OutputArgs};
+use crate::error::Result;
+use crate::output::{summary, write};
+
+/// Arguments of `summary`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// Exit with 1, after writing, unless the capture is complete and structurally valid
+    #[arg(long)]
+    require_valid: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let target = args.output.target(&[&args.input.input])?;
+    let evidence = args.input.evidence()?;
+    write::json(target, &summary::build(&evidence)?)?;
+    if args.require_valid { evidence.require_sound("--require-valid") } else { Ok(()) }
+}

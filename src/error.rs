@@ -1,0 +1,54 @@
+//! Every way reading and explaining a trace can fail, with what, where and what to do.
+//! In: the facts of a failure. Out: one error whose text is one line. Left to neighbours: exit codes (`cli`).
+
+use std::path::PathBuf;
+
+/// A reader's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong while reading or explaining a trace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    /// The input is not what a command takes.
+    #[error("{}: {problem}", path.display())]
+    Input { path: PathBuf, problem: String },
+    #[error("{}: table {table}: {problem}", path.display())]
+    Table { path: PathBuf, table: String, problem: String },
+    #[error("{}: line {line}: {problem}", path.display())]
+    Line { path: PathBuf, line: u64, problem: String },
+    #[error("query {query}: {problem}")]
+    Query { query: String, problem: String },
+    #[error("SQL: {problem}")]
+    Sql { problem: String },
+    /// A question whose answer this capture cannot carry.
+    #[error("{kind} needs a complete, structurally valid capture, but {reason}")]
+    Refused { kind: String, reason: String },
+    #[error("{problem}")]
+    Usage { problem: String },
+    #[error(transparent)]
+    Record(#[from] candle_graph_record::Error),
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Error::Io { action, path, source }
+    }
+
+    pub(crate) fn input(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
+        Error::Input { path: path.into(), problem: problem.into() }
+    }
+
+    /// An engine's failure as one line; its messages can span several.
+    pub(crate) fn sql(error: &datafusion::error::DataFusionError) -> Self {
+        Error::Sql { problem: one_line(&error.strip_backtrace()) }
+    }
+}
+
+/// `text` without line breaks.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

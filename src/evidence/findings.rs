@@ -1,0 +1,90 @@
+//! Findings and gaps: what stands out, and what cannot be known.
+//! In: an examined trace. Out: findings that name their rows and the capability they need; gaps as sentences.
+//! Left to neighbours: the queries behind them. Absent evidence yields a gap, never a finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analysis::health::{Health, Severity};
+use crate::error::Result;
+use crate::query::{self, Filter, Page};
+
+use super::{Capability, Evidence, Level, Row};
+
+/// One thing that stands out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub code: &'static str,
+    /// Level of the weakest capability it rests on.
+    pub qualification: Level,
+    /// Capabilities it rests on.
+    pub requires: Vec<&'static str>,
+    /// The row it rests on.
+    pub source: String,
+    pub summary: String,
+}
+
+/// Nanoseconds as milliseconds with two digits, for sentences.
+fn ms(ns: i64) -> String {
+    format!("{:.2} ms", ns as f64 / 1e6)
+}
+
+pub(super) fn derive(evidence: &Evidence) -> Result<Vec<Finding>> {
+    let first = |name| query::rows(&evidence.session, name, &Filter::default(), Page::first(1)).map(|b| Row::first(&b));
+    let level = |name: &str| evidence.capabilities.get(name).map_or(Level::Unavailable, |c| c.level);
+    let mut findings = Vec::new();
+    let slowest = first("slowest_host")?;
+    if slowest.exists() {
+        findings.push(Finding {
+            code: "largest_observed_host_self_time",
+            qualification: level("nested_host_time"),
+            requires: vec!["nested_host_time"],
+            source: slowest.text("id"),
+            summary: format!(
+                "`{}` has the longest host self time in the measured region: {} of its {} ({})",
+                slowest.text("name"),
+                ms(slowest.int("measured_overlap_self_time_ns")),
+                ms(slowest.int("full_duration_ns")),
+                slowest.text("scope"),
+            ),
+        });
+    }
+    let op = first("op_names")?;
+    if op.exists() {
+        findings.push(Finding {
+            code: "dominant_operation",
+            qualification: level("operation_coverage"),
+            requires: vec!["operation_coverage"],
+            source: format!("op:{}", op.text("name")),
+            summary: format!(
+                "`{}` takes {} over {} calls, {:.0}% of the host time of all recorded operations; host time is not device time",
+                op.text("name"),
+                ms(op.int("total_ns")),
+                op.int("calls"),
+                op.opt_float("share").unwrap_or(0.0) * 100.0,
+            ),
+        });
+    }
+    let stats = first("tensor_stat_totals")?;
+    let non_finite = stats.int("non_finite_events");
+    if non_finite > 0 {
+        findings.push(Finding {
+            code: "non_finite_values",
+            qualification: Level::Partial,
+            requires: vec!["tensor_coverage"],
+            source: "tensor_stats".to_owned(),
+            summary: format!(
+                "{non_finite} of {} tensor statistics hold NaN or infinite elements ({} in all)",
+                stats.int("events"),
+                stats.int("non_finite_elements"),
+            ),
+        });
+    }
+    Ok(findings)
+}
+
+pub(super) fn gaps(health: &Health, capabilities: &BTreeMap<&'static str, Capability>) -> Vec<String> {
+    let lacking = |c: &&Capability| matches!(c.level, Level::Unavailable | Level::Invalid);
+    let of_health = health.issues.iter().filter(|i| i.severity == Severity::Warning).map(|i| i.message.clone());
+    let of_planes = capabilities.values().filter(lacking).map(|c| c.reason.clone());
+    of_health.chain(of_planes).collect::<BTreeSet<String>>().into_iter().collect()
+}

@@ -1,0 +1,180 @@
+//! What may be claimed from what was seen.
+//! In: an opened trace. Out: its health, capabilities, gaps and findings, over a SQL session that knows its coverage.
+//! Left to neighbours: the shape of documents (`output`).
+
+mod capabilities;
+mod findings;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{Int64Array, RecordBatch, StringArray};
+
+use crate::analysis::health::{self, Check, Health};
+use crate::error::{Error, Result};
+use crate::load::Trace;
+use crate::query::{self, Filter, Page};
+use crate::session::{Limits, Session};
+use crate::tables;
+
+pub use capabilities::{Capability, Level};
+pub use findings::Finding;
+
+/// One trace, examined.
+pub struct Evidence {
+    pub trace: Trace,
+    pub session: Session,
+    pub health: Health,
+    /// By name, as documents list them.
+    pub capabilities: BTreeMap<&'static str, Capability>,
+}
+
+impl Evidence {
+    /// Examines a trace: health from one pass over its files, then what may be claimed of each plane.
+    ///
+    /// # Errors
+    /// A file that cannot be read, an engine that refuses its set-up.
+    pub fn gather(trace: Trace, limits: Limits) -> Result<Self> {
+        let traces = [trace];
+        // The engine starts while the files are checked: neither needs the other.
+        let (health, session) = std::thread::scope(|scope| {
+            let health = scope.spawn(|| check(&traces[0]));
+            let session = Session::open(&traces, limits);
+            (health.join(), session)
+        });
+        let [trace] = traces;
+        let health =
+            health.unwrap_or_else(|_| Err(Error::input(&trace.requested, "its health check failed unexpectedly")))?;
+        let session = session?;
+        let activations = Row::first(&query::rows(&session, "activation_evidence", &Filter::default(), Page::ALL)?);
+        let activations = activations.int("tensors") + activations.int("storages");
+        let capabilities = capabilities::matrix(&trace.run, &health, activations);
+        Ok(Self { trace, session, health, capabilities })
+    }
+
+    /// Whether a statement may read `coverage`, which costs a pass over the trace to make.
+    pub fn mentions_coverage(statement: &str) -> bool {
+        statement.to_ascii_lowercase().contains("coverage")
+    }
+
+    /// Why a question that needs a complete, valid capture cannot be answered, if it cannot.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the health code.
+    pub fn require_sound(&self, kind: &str) -> Result<()> {
+        match self.health.unsound_reason() {
+            None => Ok(()),
+            Some(reason) => Err(Error::Refused { kind: kind.to_owned(), reason }),
+        }
+    }
+
+    /// What the trace cannot show, each gap once, in alphabetical order.
+    pub fn gaps(&self) -> Vec<String> {
+        findings::gaps(&self.health, &self.capabilities)
+    }
+
+    /// What stands out, each with the evidence it rests on; none for a capture that is not sound.
+    ///
+    /// # Errors
+    /// The engine's own failures.
+    pub fn findings(&self) -> Result<Vec<Finding>> {
+        if self.health.is_sound() { findings::derive(self) } else { Ok(Vec::new()) }
+    }
+}
+
+/// Adds `coverage` to a session over many traces: what may be claimed of each plane of each.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn register_coverage(session: &Session, traces: &[Trace]) -> Result<()> {
+    let mut batches = Vec::new();
+    for trace in traces {
+        let health = check(trace)?;
+        let mut activations = 0;
+        for table in ["tensors", "memory"] {
+            for batch in trace.scan(table, &["category"]) {
+                use arrow::array::AsArray;
+                let batch = batch?;
+                activations += batch["category"].as_string::<i32>().iter().filter(|c| *c == Some("activation")).count();
+            }
+        }
+        let planes = capabilities::matrix(&trace.run, &health, activations as i64);
+        batches.push(coverage_batch(trace, &planes));
+    }
+    session.register_batches("coverage", Session::plain_schema(&tables::coverage()), batches)
+}
+
+fn coverage_batch(trace: &Trace, planes: &BTreeMap<&'static str, Capability>) -> RecordBatch {
+    let run = &trace.run;
+    let text = |get: &dyn Fn(&str, &Capability) -> String| -> arrow::array::ArrayRef {
+        Arc::new(StringArray::from_iter_values(planes.iter().map(|(name, c)| get(name, c))))
+    };
+    RecordBatch::try_new(
+        Session::plain_schema(&tables::coverage()),
+        vec![
+            text(&|_, _| run.run_id.clone()),
+            text(&|name, _| name.to_owned()),
+            Arc::new(StringArray::from_iter(planes.values().map(|c| c.declared.map(|d| d.as_str())))),
+            Arc::new(Int64Array::from_iter(planes.values().map(|c| c.observed.map(|n| n as i64)))),
+            text(&|_, c| c.level.as_str().to_owned()),
+            text(&|_, c| c.reason.clone()),
+            text(&|_, c| c.source.clone()),
+            Arc::new(Int64Array::from_iter_values(planes.values().map(|_| run.events_lost))),
+        ],
+    )
+    .expect("columns follow tables::coverage()")
+}
+
+/// One pass over the files of a trace.
+fn check(trace: &Trace) -> Result<Health> {
+    let mut check = Check::new(&trace.run);
+    for (table, columns) in health::READS {
+        for batch in trace.scan(table, columns) {
+            check.feed(table, &batch?);
+        }
+    }
+    Ok(check.finish())
+}
+
+/// The first row of a result, by column name; what is absent reads as NULL.
+pub struct Row {
+    batch: Option<RecordBatch>,
+}
+
+impl Row {
+    /// The first row of `batches`.
+    pub fn first(batches: &[RecordBatch]) -> Self {
+        Self { batch: batches.iter().find(|b| b.num_rows() > 0).cloned() }
+    }
+
+    /// Whether there is a row.
+    pub fn exists(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    /// An integer column.
+    pub fn opt_int(&self, column: &str) -> Option<i64> {
+        use arrow::array::{Array, AsArray};
+        let array = self.batch.as_ref()?.column_by_name(column)?.as_primitive_opt::<arrow::datatypes::Int64Type>()?;
+        array.is_valid(0).then(|| array.value(0))
+    }
+
+    /// An integer column, 0 for NULL: for counts only.
+    pub fn int(&self, column: &str) -> i64 {
+        self.opt_int(column).unwrap_or(0)
+    }
+
+    /// A floating-point column.
+    pub fn opt_float(&self, column: &str) -> Option<f64> {
+        use arrow::array::{Array, AsArray};
+        let array = self.batch.as_ref()?.column_by_name(column)?.as_primitive_opt::<arrow::datatypes::Float64Type>()?;
+        array.is_valid(0).then(|| array.value(0))
+    }
+
+    /// A text column.
+    pub fn text(&self, column: &str) -> String {
+        use arrow::array::AsArray;
+        let text = || Some(self.batch.as_ref()?.column_by_name(column)?.as_string_opt::<i32>()?.value(0).to_owned());
+        text().unwrap_or_default()
+    }
+}

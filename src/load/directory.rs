@@ -1,0 +1,158 @@
+//! A trace directory: ended, or cut off while recording.
+//! In: the directory. Out: its run record and the files of each table. Left to neighbours: their schema (`files`).
+//!
+//! An ended trace has `tables/`. A trace whose process was killed has `parts/` and lists of the spans open at the last
+//! cuts; spans that no later part closes go into one more file, in a scratch directory, with no duration.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use arrow::array::{AsArray, BooleanArray, Int64Array, RecordBatch};
+use arrow::compute::{concat_batches, filter_record_batch};
+use arrow::datatypes::Int64Type;
+use candle_graph_record::Outcome;
+use candle_graph_record::parquet_sink::{layout, write_table};
+use candle_graph_record::table::{TABLES_SCHEMA, TableSpec};
+use candle_graph_record::tables::run::{self, RunRecord};
+
+use super::{Form, Trace, files};
+use crate::error::{Error, Result, one_line};
+use crate::tables;
+
+pub(super) fn read(dir: &Path) -> Result<Trace> {
+    let run = read_run(&dir.join(layout::RUN))?;
+    let tables_dir = dir.join(layout::TABLES);
+    let specs = tables::events();
+    let mut trace = Trace {
+        requested: dir.to_owned(),
+        form: Form::Directory,
+        schema: TABLES_SCHEMA.to_owned(),
+        run,
+        files: BTreeMap::new(),
+        rows: BTreeMap::new(),
+        _scratch: None,
+    };
+    // The record is replaced after tables/ is whole and before parts/ goes: while parts/ is there and the record has no
+    // end, the parts are the trace.
+    if trace.run.ended_ns.is_some() {
+        for spec in &specs {
+            let path = tables_dir.join(format!("{}.parquet", spec.name));
+            if path.exists() {
+                add(&mut trace, spec, path)?;
+            }
+        }
+        return Ok(trace);
+    }
+    let parts = dir.join(layout::PARTS);
+    if !parts.is_dir() {
+        return Err(Error::input(
+            dir,
+            format!("has an unfinished run and no {}/; the trace is damaged", layout::PARTS),
+        ));
+    }
+    for spec in &specs {
+        for path in part_files(&parts, spec.name)? {
+            add(&mut trace, spec, path)?;
+        }
+    }
+    add_open_spans(&mut trace, &parts)?;
+    trace.run.outcome = Outcome::Interrupted;
+    trace
+        .run
+        .reason
+        .get_or_insert_with(|| "the process ended, or is still running, without finishing the session".to_owned());
+    Ok(trace)
+}
+
+fn read_run(path: &Path) -> Result<RunRecord> {
+    let spec = run::spec();
+    let problem = |problem: String| Error::Table { path: path.to_owned(), table: spec.name.to_owned(), problem };
+    let reader = files::open(path, &spec)?;
+    let schema = reader.schema().clone();
+    let batches: Vec<RecordBatch> = reader
+        .build()
+        .and_then(|r| r.collect::<std::result::Result<_, _>>().map_err(Into::into))
+        .map_err(|e| problem(one_line(&e.to_string())))?;
+    let batch = concat_batches(&schema, &batches).map_err(|e| problem(one_line(&e.to_string())))?;
+    RunRecord::from_batch(&batch).map_err(problem)
+}
+
+fn add(trace: &mut Trace, spec: &TableSpec, path: PathBuf) -> Result<()> {
+    let rows = files::rows(&files::open(&path, spec)?);
+    if rows > 0 {
+        trace.files.entry(spec.name).or_default().push(path);
+        *trace.rows.entry(spec.name).or_default() += rows;
+    }
+    Ok(())
+}
+
+/// The part files of a table, in the order of the cuts.
+fn part_files(parts: &Path, table: &str) -> Result<Vec<PathBuf>> {
+    let suffix = format!("-{table}.parquet");
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(parts).map_err(Error::io("read directory", parts))? {
+        let path = entry.map_err(Error::io("read directory", parts))?.path();
+        if path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.ends_with(&suffix)) {
+            found.insert(path);
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Adds the spans that were open when the trace was cut off.
+fn add_open_spans(trace: &mut Trace, parts: &Path) -> Result<()> {
+    let spec = tables::events().into_iter().find(|s| s.name == "spans").expect("spans is an event table");
+    let ints = |batch: &RecordBatch, column: &str| batch[column].as_primitive::<Int64Type>().clone();
+    let mut seen: HashSet<i64> = HashSet::new();
+    let mut last_seq = -1;
+    for spec in tables::events() {
+        let columns: &[&str] = if spec.name == "spans" { &["seq", "span_id"] } else { &["seq"] };
+        for batch in trace.scan(spec.name, columns) {
+            let batch = batch?;
+            last_seq = arrow::compute::max(&ints(&batch, "seq")).unwrap_or(-1).max(last_seq);
+            if spec.name == "spans" {
+                seen.extend(ints(&batch, "span_id").values());
+            }
+        }
+    }
+    let mut open = Vec::new();
+    for path in part_files(parts, layout::OPEN_SPANS)? {
+        let reader = files::open(&path, &spec)?.build().map_err(|e| Error::input(&path, one_line(&e.to_string())))?;
+        for batch in reader {
+            let batch = batch.map_err(|e| Error::input(&path, one_line(&e.to_string())))?;
+            let fresh: BooleanArray =
+                ints(&batch, "span_id").values().iter().map(|id| Some(seen.insert(*id))).collect();
+            let batch = filter_record_batch(&batch, &fresh).map_err(|e| Error::input(&path, e.to_string()))?;
+            open.push(renumber(&batch, &mut last_seq));
+        }
+    }
+    if open.iter().all(|b| b.num_rows() == 0) {
+        return Ok(());
+    }
+    let scratch = scratch_dir()?;
+    let path = scratch.path().join("open_spans.parquet");
+    write_table(&path, &spec, &open)?;
+    trace._scratch = Some(scratch);
+    add(trace, &spec, path)
+}
+
+/// Spans that were never recorded follow everything that was.
+fn renumber(batch: &RecordBatch, last_seq: &mut i64) -> RecordBatch {
+    let seq = Int64Array::from_iter_values((0..batch.num_rows()).map(|_| {
+        *last_seq += 1;
+        *last_seq
+    }));
+    let mut columns = batch.columns().to_vec();
+    if let Some(slot) = batch.schema().index_of("seq").ok().and_then(|i| columns.get_mut(i)) {
+        *slot = std::sync::Arc::new(seq);
+    }
+    RecordBatch::try_new(batch.schema(), columns).unwrap_or_else(|_| batch.clone())
+}
+
+/// A directory that is removed when the trace is dropped.
+pub(super) fn scratch_dir() -> Result<tempfile::TempDir> {
+    tempfile::Builder::new()
+        .prefix("candle-graph-")
+        .tempdir()
+        .map_err(Error::io("create a scratch directory in", std::env::temp_dir()))
+}

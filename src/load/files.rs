@@ -1,0 +1,110 @@
+//! Parquet files of one table: checked against its definition, and read column by column.
+//! In: paths. Out: row counts, or batches in the order of the files. Left to neighbours: which files make a trace.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use arrow::array::RecordBatch;
+use candle_graph_record::table::{META_SCHEMA, TABLES_SCHEMA, TableSpec};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+
+use crate::error::{Error, Result, one_line};
+use crate::tables::same_type;
+
+/// Opens one Parquet file of `table` and checks that it is whole, of a known version, and has every column.
+pub(super) fn open(path: &Path, table: &TableSpec) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+    let problem = |problem: String| Error::Table { path: path.to_owned(), table: table.name.to_owned(), problem };
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    if file.metadata().map_err(Error::io("read", path))?.len() == 0 {
+        return Err(problem("the file is empty; the trace was damaged after it was written".to_owned()));
+    }
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| {
+        problem(format!("is no readable Parquet file, truncated or damaged ({})", one_line(&e.to_string())))
+    })?;
+    let version = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .and_then(|pairs| pairs.iter().find(|kv| kv.key == META_SCHEMA))
+        .and_then(|kv| kv.value.clone());
+    match version {
+        None => return Err(problem(format!("carries no {META_SCHEMA}, so no candle-graph recorder wrote it"))),
+        Some(version) if version != TABLES_SCHEMA => {
+            return Err(problem(format!(
+                "has layout {version:?}; this version reads {TABLES_SCHEMA:?}: use the candle-graph that wrote it"
+            )));
+        }
+        Some(_) => {}
+    }
+    for column in &table.columns {
+        match reader.schema().field_with_name(column.name) {
+            Err(_) => {
+                return Err(problem(format!("has no column {}; the file was changed after recording", column.name)));
+            }
+            Ok(field) if !same_type(field.data_type(), &column.data_type) => {
+                return Err(problem(format!(
+                    "column {} has type {} instead of {}",
+                    column.name,
+                    field.data_type(),
+                    column.type_name
+                )));
+            }
+            Ok(_) => {}
+        }
+    }
+    Ok(reader)
+}
+
+/// Rows in a checked file.
+pub(super) fn rows(reader: &ParquetRecordBatchReaderBuilder<File>) -> u64 {
+    u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0)
+}
+
+/// Batches of some columns of one table, file after file.
+pub struct Scan {
+    files: std::vec::IntoIter<PathBuf>,
+    columns: Vec<String>,
+    current: Option<(PathBuf, ParquetRecordBatchReader)>,
+}
+
+/// Rows of a scanned batch: large enough to amortise decoding, small enough to stay in the cache.
+const BATCH_ROWS: usize = 16 * 1024;
+
+impl Scan {
+    pub(super) fn new(files: Vec<PathBuf>, columns: &[&str]) -> Self {
+        Self { files: files.into_iter(), columns: columns.iter().map(|c| (*c).to_owned()).collect(), current: None }
+    }
+
+    fn open(&self, path: &Path) -> Result<ParquetRecordBatchReader> {
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unreadable(path, &e))?;
+        let mask = ProjectionMask::columns(builder.parquet_schema(), self.columns.iter().map(String::as_str));
+        builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|e| unreadable(path, &e))
+    }
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::input(path, format!("cannot be read as Parquet ({})", one_line(&error.to_string())))
+}
+
+impl Iterator for Scan {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((path, reader)) = &mut self.current {
+                match reader.next() {
+                    Some(Ok(batch)) => return Some(Ok(batch)),
+                    Some(Err(e)) => return Some(Err(unreadable(path, &e))),
+                    None => self.current = None,
+                }
+            }
+            let path = self.files.next()?;
+            match self.open(&path) {
+                Ok(reader) => self.current = Some((path, reader)),
+                Err(e) => return Some(Err(e)),
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Edge out: documents for tools and for people, and the one way files are written.
+//! In: examined traces. Out: JSON documents with a schema, text for terminals, bytes on disk whole or not at all.
+//! Left to neighbours: what is claimed (`evidence`), flags (`cli`).
+
+pub mod documents;
+pub mod overview;
+pub mod protocol;
+pub mod query;
+pub mod rows;
+pub mod schemas;
+pub mod sql;
+pub mod summary;
+pub mod terminal;
+pub mod write;

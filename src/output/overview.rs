@@ -1,0 +1,288 @@
+//! `candle-graph/overview/3`: the first look, bounded whatever the trace holds.
+//! In: an examined trace. Out: the document. Left to neighbours: its text for a terminal (`terminal`).
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::documents::{
+    Bounded, Capabilities, CapabilityOut, CountsOut, FindingOut, Input, IssueOut, Provenance, TOOL, Tool, capabilities,
+    issues, severity_counts,
+};
+use super::rows::{Row, json_rows, shorten_all};
+use crate::error::Result;
+use crate::evidence::Evidence;
+use crate::query::{self, Filter, Page};
+
+/// The document's schema.
+pub const SCHEMA: &str = "candle-graph/overview/3";
+
+/// Rows of each list.
+const ROWS: usize = 5;
+/// Rows of the lists of issues, findings and gaps.
+const SENTENCES: usize = 20;
+
+/// The first look.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Overview {
+    pub schema: &'static str,
+    pub tool: Tool,
+    pub input: Input,
+    pub provenance: Provenance,
+    pub health: OverviewHealth,
+    pub capabilities: Capabilities,
+    pub counts: OverviewCounts,
+    /// Null unless the capture is complete and valid.
+    pub timing: Option<Timing>,
+    pub timing_unavailable_reason: Option<String>,
+    pub operations: Operations,
+    pub activations: Activations,
+    pub gradients: Gradients,
+    pub memory: Memory,
+    pub gpu: Gpu,
+    pub findings: Bounded<FindingOut>,
+    pub gaps: Bounded<String>,
+    /// Commands that look further, ready to run.
+    pub next_queries: Vec<NextQuery>,
+}
+
+/// The verdict on the structure.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OverviewHealth {
+    pub capture_complete: bool,
+    pub structurally_valid: bool,
+    pub error_count: usize,
+    pub warning_count: usize,
+    pub issues: Bounded<IssueOut>,
+}
+
+/// How much there is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OverviewCounts {
+    #[serde(flatten)]
+    pub events: CountsOut,
+    pub tensor_stat_events: i64,
+    pub tensor_stat_non_finite_events: i64,
+}
+
+/// Host time.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Timing {
+    pub entrypoint: String,
+    /// Wall time of the measured region.
+    pub outer_wall_time_ns: i64,
+    /// Rows of query `slowest_host`.
+    pub slowest_host_spans: Bounded<Row>,
+}
+
+/// Executed operations.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Operations {
+    pub coverage: CapabilityOut,
+    /// Rows of query `op_names`.
+    pub by_name: Bounded<Row>,
+}
+
+/// Activations.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Activations {
+    pub coverage: CapabilityOut,
+}
+
+/// Gradients.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Gradients {
+    pub coverage: CapabilityOut,
+    /// Rows of query `gradient_states`.
+    pub states: Vec<Row>,
+}
+
+/// Logical and physical memory, apart.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Memory {
+    /// Whether storage lifetimes were recorded.
+    pub logical: bool,
+    /// Rows of query `memory_totals`, a device each.
+    pub by_device: Bounded<Row>,
+    /// Whether physical checkpoints were recorded.
+    pub physical: bool,
+    /// Rows of query `device_memory`, a device each.
+    pub physical_by_device: Bounded<Row>,
+}
+
+/// GPU evidence from Nsight reports.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Gpu {
+    pub status: &'static str,
+    pub reason: String,
+}
+
+/// A command to run next.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NextQuery {
+    pub argv: Vec<String>,
+    pub purpose: &'static str,
+}
+
+fn bounded(evidence: &Evidence, query: &str) -> Result<Bounded<Row>> {
+    let all = Filter::default();
+    let rows = json_rows(&query::rows(&evidence.session, query, &all, Page::first(ROWS))?)?;
+    // A page that is not full is the whole.
+    let total = if rows.len() < ROWS { rows.len() } else { query::count(&evidence.session, query, &all)? };
+    Ok(Bounded::part(rows, total))
+}
+
+/// Builds the overview.
+///
+/// # Errors
+/// The engine's own failures.
+pub fn build(evidence: &Evidence) -> Result<Overview> {
+    let health = &evidence.health;
+    let (error_count, warning_count) = severity_counts(health);
+    let all = Filter::default();
+    let whole = |name| query::rows(&evidence.session, name, &all, Page::ALL);
+    let mut planes = capabilities(evidence);
+    let plane = |name: &'static str| {
+        let c = &evidence.capabilities[name];
+        CapabilityOut { level: c.level.as_str(), reason: c.reason.clone(), source: c.source.clone() }
+    };
+    let region = if health.is_sound() { outer_wall_ns(evidence)? } else { None };
+    let timing = match region {
+        Some(outer_wall_time_ns) => Some(Timing {
+            entrypoint: evidence.trace.run.entrypoint.clone(),
+            outer_wall_time_ns,
+            slowest_host_spans: bounded(evidence, "slowest_host")?,
+        }),
+        None => None,
+    };
+    let stats = crate::evidence::Row::first(&whole("tensor_stat_totals")?);
+    let findings: Vec<FindingOut> = evidence.findings()?.into_iter().map(Into::into).collect();
+    let gpu = plane("gpu_correlation");
+    for capability in planes.values_mut() {
+        capability.reason = super::rows::shorten(&capability.reason);
+    }
+    Ok(Overview {
+        schema: SCHEMA,
+        tool: TOOL,
+        input: Input::of(evidence),
+        provenance: bound_provenance(Provenance::of(evidence)),
+        health: OverviewHealth {
+            capture_complete: health.capture_complete,
+            structurally_valid: health.structurally_valid,
+            error_count,
+            warning_count,
+            issues: Bounded::first(issues(health), SENTENCES),
+        },
+        capabilities: planes,
+        counts: OverviewCounts {
+            events: CountsOut::of(health),
+            tensor_stat_events: stats.int("events"),
+            tensor_stat_non_finite_events: stats.int("non_finite_events"),
+        },
+        timing_unavailable_reason: timing
+            .is_none()
+            .then(|| health.unsound_reason().unwrap_or_else(|| "the trace has no measured region".to_owned())),
+        timing,
+        operations: Operations { coverage: plane("operation_coverage"), by_name: bounded(evidence, "op_names")? },
+        activations: Activations { coverage: plane("activation_coverage") },
+        gradients: Gradients { coverage: plane("gradient_coverage"), states: json_rows(&whole("gradient_states")?)? },
+        memory: Memory {
+            logical: health.counts.memory_events > 0,
+            by_device: bounded(evidence, "memory_totals")?,
+            physical: health.counts.device_memory_samples > 0,
+            physical_by_device: bounded(evidence, "device_memory")?,
+        },
+        gpu: Gpu { status: "unavailable", reason: gpu.reason },
+        findings: Bounded::first(findings, SENTENCES),
+        gaps: Bounded::first(evidence.gaps(), SENTENCES),
+        next_queries: next_queries(evidence),
+    })
+}
+
+/// Wall time of the measured region, where there is exactly one.
+pub fn outer_wall_ns(evidence: &Evidence) -> Result<Option<i64>> {
+    let frame = evidence.session.sql("SELECT duration_ns FROM measured_region")?;
+    Ok(crate::evidence::Row::first(&evidence.session.collect(frame)?).opt_int("duration_ns"))
+}
+
+/// A provenance whose lists and texts are cut.
+fn bound_provenance(mut provenance: Provenance) -> Provenance {
+    let cut = |value: &mut Value, name: &str| {
+        if let Some(items) = value.get_mut(name).and_then(Value::as_array_mut)
+            && items.len() > SENTENCES
+        {
+            let total = items.len();
+            items.truncate(SENTENCES);
+            items.push(Value::String(format!("… {} of {total} shown", SENTENCES)));
+        }
+    };
+    let contract = &mut provenance.capture_contract;
+    for list in ["required_semantic_labels", "gpu_expected_semantic_labels", "cpu_only_semantic_labels"] {
+        cut(contract, list);
+    }
+    if let Some(gradients) = contract.get_mut("gradient_contract") {
+        // The manifest is as long as the model; `summary` and `run` hold it.
+        let entries = gradients.get("expected").and_then(Value::as_array).map_or(0, Vec::len);
+        let families = gradients.get("families").cloned().unwrap_or_default();
+        let mut bounded = serde_json::json!({
+            "manifest_sha256": gradients.get("manifest_sha256"),
+            "expected_count": entries,
+            "families": families,
+        });
+        cut(&mut bounded, "families");
+        *gradients = bounded;
+    }
+    shorten_all(contract);
+    if let Some(identity) = &mut provenance.comparison_identity {
+        shorten_all(identity);
+    }
+    let tags = std::mem::take(&mut provenance.tags);
+    let short = super::rows::shorten;
+    provenance.tags = tags.into_iter().take(SENTENCES).map(|(k, v)| (short(&k), short(&v))).collect();
+    for text in [&mut provenance.entrypoint, &mut provenance.correlation_id, &mut provenance.device] {
+        *text = short(text);
+    }
+    provenance.reason = provenance.reason.map(|r| short(&r));
+    provenance
+}
+
+fn next_queries(evidence: &Evidence) -> Vec<NextQuery> {
+    let path = evidence.trace.requested.display().to_string();
+    let query = |kind: &str, purpose| NextQuery {
+        argv: ["candle-graph", "query", &path, "--kind", kind].map(str::to_owned).to_vec(),
+        purpose,
+    };
+    let c = &evidence.health.counts;
+    let mut next = vec![query("labels", "list every label, so that none has to be guessed")];
+    if evidence.health.is_sound() {
+        next.push(query("slowest-host", "rank the host spans of the measured region"));
+    }
+    if c.operations > 0 {
+        next.push(query("ops", "total the operations by name, shape and dtype"));
+    }
+    if c.tensor_stats > 0 {
+        next.push(query("tensor-stats", "page through scalars and tensor statistics"));
+    }
+    if c.gradients > 0 && evidence.health.is_sound() {
+        next.push(query("gradients", "list the gradient of every parameter"));
+    }
+    next
+}
+
+/// The document as bounded JSON: every list is cut already, every text is shortened here.
+///
+/// # Errors
+/// None in practice: the document has no map with other keys than text.
+pub fn to_json(overview: &Overview) -> Result<Value> {
+    let mut value = serde_json::to_value(overview)
+        .map_err(|e| crate::error::Error::Sql { problem: format!("overview as JSON: {e}") })?;
+    if let Some(fields) = value.as_object_mut() {
+        // Paths must stay whole to be opened and run.
+        for (name, field) in fields {
+            if name != "next_queries" && name != "input" {
+                shorten_all(field);
+            }
+        }
+    }
+    Ok(value)
+}

@@ -1,0 +1,90 @@
+//! `candle-graph/protocol/2`: what this tool speaks, for agents to read first.
+//! In: the command list. Out: every schema, command and query kind. Left to neighbours: parsing (`cli`).
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::documents::{TOOL, Tool};
+use super::{overview, query, summary};
+
+/// The document's schema.
+pub const SCHEMA: &str = "candle-graph/protocol/2";
+
+/// What the tool speaks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Protocol {
+    pub schema: &'static str,
+    pub tool: Tool,
+    pub commands: Vec<Command>,
+    /// Kinds of `query`.
+    pub query_kinds: Vec<QueryKind>,
+    pub schemas: Schemas,
+}
+
+/// One subcommand.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Command {
+    pub name: String,
+    pub about: String,
+}
+
+/// One kind of query.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct QueryKind {
+    pub name: &'static str,
+    /// Whether it takes a filter and pages; else it is a ranking of at most 50 rows.
+    pub collection: bool,
+    /// Whether it refuses a capture that is failed, interrupted or invalid.
+    pub needs_complete_capture: bool,
+    /// The SQL file in queries/.
+    pub sql: String,
+}
+
+/// Names and versions.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Schemas {
+    /// Emitted documents by name.
+    #[serde(flatten)]
+    pub documents: BTreeMap<&'static str, &'static str>,
+    /// Layout of recorded tables.
+    pub tables: &'static str,
+    /// Interchange versions read.
+    pub trace_read: Vec<&'static str>,
+    /// Interchange version written.
+    pub trace_write: &'static str,
+}
+
+/// Every emitted document: its name and schema.
+pub const DOCUMENTS: &[(&str, &str)] = &[
+    ("evidence", summary::EVIDENCE_SCHEMA),
+    ("overview", overview::SCHEMA),
+    ("protocol", SCHEMA),
+    ("query", query::SCHEMA),
+    ("summary", summary::SCHEMA),
+];
+
+/// Builds the document from the parser's own list of commands.
+pub fn build(commands: Vec<(String, String)>) -> Protocol {
+    Protocol {
+        schema: SCHEMA,
+        tool: TOOL,
+        commands: commands.into_iter().map(|(name, about)| Command { name, about }).collect(),
+        query_kinds: query::KINDS
+            .iter()
+            .map(|k| QueryKind {
+                name: k.name,
+                collection: k.shape == query::Shape::Collection,
+                needs_complete_capture: k.needs_sound,
+                sql: format!("queries/{}.sql", k.query),
+            })
+            .collect(),
+        schemas: Schemas {
+            documents: DOCUMENTS.iter().copied().collect(),
+            tables: candle_graph_record::table::TABLES_SCHEMA,
+            trace_read: vec!["candle-graph/trace/9", "candle-graph/trace/10"],
+            trace_write: candle_graph_record::jsonl::TRACE_SCHEMA,
+        },
+    }
+}

@@ -1,0 +1,321 @@
+//! The overview for a person at a terminal.
+//! In: the overview document. Out: text, 100 columns wide at most but for labels. Left to neighbours: the numbers.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::overview::Overview;
+use super::rows::{Row, printable, shorten};
+
+/// How text is set off.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// Whether escape sequences may be used.
+    pub color: bool,
+}
+
+impl Style {
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn heading(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    fn faint(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    fn level(self, level: &str) -> String {
+        let code = match level {
+            "complete" => "32",
+            "partial" => "33",
+            "invalid" | "failed" | "interrupted" => "31",
+            _ => "2",
+        };
+        self.wrap(code, level)
+    }
+}
+
+/// Nanoseconds in the unit that keeps three or four digits.
+pub fn duration(ns: f64) -> String {
+    match ns.abs() {
+        n if n >= 1e9 => format!("{:.3} s", ns / 1e9),
+        n if n >= 1e6 => format!("{:.3} ms", ns / 1e6),
+        n if n >= 1e3 => format!("{:.2} µs", ns / 1e3),
+        _ => format!("{ns:.0} ns"),
+    }
+}
+
+/// Bytes in binary units.
+pub fn bytes(n: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = n;
+    let mut unit = 0;
+    while value.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{n:.0} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+/// Digits in groups of three.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap_or_default()).collect();
+    groups.join(",")
+}
+
+fn text(row: &Row, column: &str) -> String {
+    printable(&shorten(row.get(column).and_then(Value::as_str).unwrap_or("-")))
+}
+
+fn time(row: &Row, column: &str) -> String {
+    row.get(column).and_then(Value::as_f64).map_or("-".to_owned(), duration)
+}
+
+fn size(row: &Row, column: &str) -> String {
+    row.get(column).and_then(Value::as_f64).map_or("-".to_owned(), bytes)
+}
+
+fn number(row: &Row, column: &str) -> String {
+    row.get(column).and_then(Value::as_u64).map_or("-".to_owned(), count)
+}
+
+/// Columns of text, the first left-aligned, the others right-aligned.
+fn grid(out: &mut String, style: Style, header: &[&str], rows: &[Vec<String>]) {
+    let width = |column: usize| {
+        rows.iter().map(|r| r[column].chars().count()).chain([header[column].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let line = |cells: &[String]| -> String {
+        let mut text = String::from("  ");
+        for (column, cell) in cells.iter().enumerate() {
+            let pad = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
+            match column {
+                0 => text.push_str(&format!("{cell}{pad}")),
+                _ => text.push_str(&format!("  {pad}{cell}")),
+            }
+        }
+        text.trim_end().to_owned()
+    };
+    let titles: Vec<String> = header.iter().map(|h| (*h).to_owned()).collect();
+    let _ = writeln!(out, "{}", style.faint(&line(&titles)));
+    for row in rows {
+        let _ = writeln!(out, "{}", line(row));
+    }
+}
+
+fn section(out: &mut String, style: Style, title: &str, shown: usize, total: usize) {
+    let part = if shown < total { style.faint(&format!("  {shown} of {total}")) } else { String::new() };
+    let _ = writeln!(out, "\n{}{part}", style.heading(title));
+}
+
+/// The overview as text.
+pub fn overview(o: &Overview, style: Style) -> String {
+    let mut out = String::new();
+    let p = &o.provenance;
+    let unit = if p.phase == "train" { "update" } else { "invocation" };
+    let _ = writeln!(
+        out,
+        "{}  {unit} {} on {}, {}",
+        style.heading(&printable(&p.entrypoint)),
+        p.capture_step,
+        printable(&p.device),
+        style.level(p.outcome),
+    );
+    let mut facts = vec![p.timestamp.clone()];
+    facts.extend(p.candle_version.as_ref().map(|v| format!("candle {v}")));
+    facts.extend(p.build_profile.clone());
+    facts.extend(p.cpu_model.clone());
+    let _ = writeln!(out, "{}", style.faint(&printable(&facts.join(" · "))));
+    if let Some(reason) = &p.reason {
+        let _ = writeln!(out, "reason: {}", printable(&shorten(reason)));
+    }
+    let c = &o.counts.events;
+    let _ = writeln!(
+        out,
+        "{} spans, {} operations, {} tensors, {} statistics, {} gradients, {} memory events",
+        count(c.spans),
+        count(c.operations),
+        count(c.tensors),
+        count(c.tensor_stats),
+        count(c.gradients),
+        count(c.memory_events),
+    );
+    timing(&mut out, o, style);
+    operations(&mut out, o, style);
+    gradients_and_memory(&mut out, o, style);
+    evidence(&mut out, o, style);
+    let _ = writeln!(out, "\n{}", style.heading("Next"));
+    for next in &o.next_queries {
+        let argv: Vec<String> = next.argv.iter().map(|a| shell_word(a)).collect();
+        let _ = writeln!(out, "  {}", argv.join(" "));
+    }
+    out
+}
+
+fn timing(out: &mut String, o: &Overview, style: Style) {
+    let Some(t) = &o.timing else {
+        section(out, style, "Host time", 0, 0);
+        let _ = writeln!(
+            out,
+            "  unavailable: {}",
+            printable(&shorten(o.timing_unavailable_reason.as_deref().unwrap_or("")))
+        );
+        return;
+    };
+    let list = &t.slowest_host_spans;
+    section(
+        out,
+        style,
+        &format!("Host time  {} in the measured region", duration(t.outer_wall_time_ns as f64)),
+        list.displayed,
+        list.total,
+    );
+    let rows: Vec<Vec<String>> = list
+        .rows
+        .iter()
+        .map(|r| {
+            vec![
+                text(r, "name"),
+                time(r, "measured_overlap_self_time_ns"),
+                time(r, "full_duration_ns"),
+                time(r, "cpu_ns"),
+                text(r, "scope"),
+            ]
+        })
+        .collect();
+    grid(out, style, &["span", "self", "total", "cpu", "scope"], &rows);
+}
+
+fn operations(out: &mut String, o: &Overview, style: Style) {
+    let list = &o.operations.by_name;
+    section(out, style, "Operations  host time as the program measured it", list.displayed, list.total);
+    if list.rows.is_empty() {
+        let _ = writeln!(out, "  none recorded");
+        return;
+    }
+    let rows: Vec<Vec<String>> = list
+        .rows
+        .iter()
+        .map(|r| {
+            let share =
+                r.get("share").and_then(Value::as_f64).map_or("-".to_owned(), |s| format!("{:.1} %", s * 100.0));
+            vec![text(r, "name"), number(r, "calls"), time(r, "total_ns"), share, time(r, "cpu_ns")]
+        })
+        .collect();
+    grid(out, style, &["operation", "calls", "total", "share", "cpu"], &rows);
+}
+
+fn gradients_and_memory(out: &mut String, o: &Overview, style: Style) {
+    if !o.gradients.states.is_empty() {
+        section(out, style, "Gradients", 0, 0);
+        let states: Vec<String> =
+            o.gradients.states.iter().map(|r| format!("{} {}", number(r, "gradients"), text(r, "state"))).collect();
+        let _ = writeln!(out, "  {}", states.join(", "));
+    }
+    let logical = &o.memory.by_device;
+    if !logical.rows.is_empty() {
+        section(out, style, "Logical memory  storages the program recorded", logical.displayed, logical.total);
+        let rows: Vec<Vec<String>> = logical
+            .rows
+            .iter()
+            .map(|r| {
+                vec![
+                    text(r, "device"),
+                    size(r, "peak_live_bytes"),
+                    time(r, "peak_timestamp_ns"),
+                    size(r, "total_allocated_bytes"),
+                    number(r, "storage_allocation_count"),
+                    size(r, "retained_bytes"),
+                ]
+            })
+            .collect();
+        grid(out, style, &["device", "peak", "at", "allocated", "storages", "retained"], &rows);
+    }
+    let physical = &o.memory.physical_by_device;
+    if !physical.rows.is_empty() {
+        section(out, style, "Physical memory  checkpoints", physical.displayed, physical.total);
+        let rows: Vec<Vec<String>> = physical
+            .rows
+            .iter()
+            .map(|r| {
+                vec![
+                    text(r, "device"),
+                    number(r, "samples"),
+                    size(r, "min_used_bytes"),
+                    size(r, "max_used_bytes"),
+                    size(r, "max_reserved_bytes"),
+                ]
+            })
+            .collect();
+        grid(out, style, &["device", "samples", "least used", "most used", "reserved"], &rows);
+    }
+}
+
+fn evidence(out: &mut String, o: &Overview, style: Style) {
+    section(out, style, "What may be claimed", 0, 0);
+    for level in ["complete", "partial", "invalid", "unavailable"] {
+        let names: Vec<&str> = o.capabilities.iter().filter(|(_, c)| c.level == level).map(|(n, _)| *n).collect();
+        if !names.is_empty() {
+            let pad = " ".repeat(13 - level.len());
+            let _ = writeln!(out, "  {}{pad}{}", style.level(level), names.join(", "));
+        }
+    }
+    let errors: Vec<_> = o.health.issues.rows.iter().filter(|i| i.severity == "error").collect();
+    if !errors.is_empty() {
+        section(out, style, "Structural errors", errors.len(), o.health.error_count);
+        for issue in errors {
+            let _ = writeln!(out, "  {}: {}", issue.code, printable(&shorten(&issue.message)));
+        }
+    }
+    if !o.findings.rows.is_empty() {
+        section(out, style, "Findings", o.findings.displayed, o.findings.total);
+        for finding in &o.findings.rows {
+            let _ = writeln!(out, "  {} ({})", printable(&finding.summary), finding.qualification);
+        }
+    }
+    if !o.gaps.rows.is_empty() {
+        section(out, style, "Not known", o.gaps.displayed, o.gaps.total);
+        for gap in &o.gaps.rows {
+            let _ = writeln!(out, "  {}", printable(&shorten(gap)));
+        }
+    }
+}
+
+/// A word as a POSIX shell reads it back.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", printable(word).replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_size_and_gain_a_unit() {
+        assert_eq!(duration(999.0), "999 ns");
+        assert_eq!(duration(1_234.0), "1.23 µs");
+        assert_eq!(duration(1_234_567.0), "1.235 ms");
+        assert_eq!(duration(61_000_000_000.0), "61.000 s");
+        assert_eq!(bytes(1023.0), "1023 B");
+        assert_eq!(bytes(1536.0), "1.5 KiB");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn hostile_text_is_text() {
+        assert_eq!(printable("a\x1b[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(shell_word("it's"), "'it'\\''s'");
+    }
+}

@@ -1,0 +1,206 @@
+//! A read-only SQL context over one or many traces.
+//! In: opened traces. Out: a `SessionContext` with the recorded tables, `run`, `coverage`, `schema` and the views of
+//! queries/views/, and a runtime to drive it. Left to neighbours: the text of queries (`query`), levels of coverage
+//! (`evidence`, which hands its rows in).
+
+mod views;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
+use datafusion::datasource::empty::EmptyTable;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{DataFrame, SQLOptions, SessionConfig, SessionContext};
+
+use crate::error::{Error, Result};
+use crate::load::Trace;
+use crate::tables;
+
+pub use views::VIEWS;
+
+/// How much a session may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes the engine may hold before it spills to disk.
+    pub memory_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory_bytes: 1 << 30 }
+    }
+}
+
+/// Below this many events one partition is fastest: starting more costs more than they save.
+const SMALL: u64 = 100_000;
+
+/// Rows of `run` shown as one batch per trace; the engine needs no more than that.
+fn run_batches(traces: &[Trace]) -> Vec<RecordBatch> {
+    traces.iter().map(|t| t.run.to_batch()).collect()
+}
+
+/// A SQL context over traces; it cannot write, and reads no file but theirs.
+pub struct Session {
+    context: SessionContext,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Session {
+    /// Makes the context.
+    ///
+    /// # Errors
+    /// A path that is no UTF-8 URL can be made of, or an engine that refuses its set-up.
+    pub fn open(traces: &[Trace], limits: Limits) -> Result<Self> {
+        let events: u64 = traces.iter().map(Trace::events).sum();
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let partitions = if events < SMALL { 1 } else { cores };
+        let mut config = SessionConfig::new()
+            .with_information_schema(true)
+            .with_target_partitions(partitions)
+            .with_parquet_page_index_pruning(false)
+            .with_parquet_bloom_filter_pruning(false);
+        // Plain Utf8 in, plain Utf8 out: what a query returns has the types its header and the stored files have.
+        config.options_mut().execution.parquet.schema_force_view_types = false;
+        config.options_mut().sql_parser.map_string_types_to_utf8view = false;
+        config.options_mut().execution.parquet.skip_metadata = true;
+        let sql = |e: &datafusion::error::DataFusionError| Error::sql(e);
+        let pool = FairSpillPool::new(limits.memory_bytes);
+        let top = std::num::NonZero::<usize>::MIN;
+        let environment = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, top)))
+            .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(DiskManagerMode::OsTmpDirectory))
+            .build_arc()
+            .map_err(|e| sql(&e))?;
+        let context = SessionContext::new_with_config_rt(config, environment);
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(partitions).build().map_err(|source| {
+                Error::Io { action: "start threads for", path: PathBuf::from("the query engine"), source }
+            })?;
+        let session = Self { context, runtime };
+        for spec in tables::events() {
+            let files: Vec<PathBuf> =
+                traces.iter().flat_map(|t| t.files.get(spec.name).cloned().unwrap_or_default()).collect();
+            session.register(spec.name, parquet_table(files, plain(&spec.schema(None)))?)?;
+        }
+        let runs = run_batches(traces);
+        session.register_batches("run", plain(&candle_graph_record::tables::run::spec().schema(None)), runs)?;
+        session.register_batches("schema", plain(&tables::schema().schema(None)), vec![schema_batch()])?;
+        for (name, text) in VIEWS {
+            session.register_view(name, text)?;
+        }
+        Ok(session)
+    }
+
+    fn register(&self, name: &str, table: Arc<dyn TableProvider>) -> Result<()> {
+        self.context.register_table(name, table).map(drop).map_err(|e| Error::sql(&e))
+    }
+
+    /// Adds a table that was made in memory.
+    ///
+    /// # Errors
+    /// Batches whose columns are not those of `schema`.
+    pub fn register_batches(&self, name: &str, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<()> {
+        let wrong = |e: arrow::error::ArrowError| Error::Sql { problem: format!("table {name}: {e}") };
+        let batches: Vec<RecordBatch> = batches
+            .into_iter()
+            .map(|b| RecordBatch::try_new(schema.clone(), b.columns().to_vec()).map_err(wrong))
+            .collect::<Result<_>>()?;
+        let table = MemTable::try_new(schema, vec![batches]).map_err(|e| Error::sql(&e))?;
+        self.register(name, Arc::new(table))
+    }
+
+    /// The schema a derived table has in a session.
+    pub fn plain_schema(spec: &candle_graph_record::table::TableSpec) -> SchemaRef {
+        plain(&spec.schema(None))
+    }
+
+    fn register_view(&self, name: &str, text: &str) -> Result<()> {
+        let frame = self.sql(text).map_err(|e| Error::Query { query: name.to_owned(), problem: e.to_string() })?;
+        self.register(name, frame.into_view())
+    }
+
+    /// Plans one statement that only reads. Nothing runs yet.
+    ///
+    /// # Errors
+    /// What the engine cannot plan, and every statement that would write, define or set something.
+    pub fn sql(&self, text: &str) -> Result<DataFrame> {
+        let read_only = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        self.wait(self.context.sql_with_options(text, read_only)).map_err(|e| Error::sql(&e))
+    }
+
+    /// Runs a future of the engine to its end.
+    pub fn wait<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// Runs a plan and collects its rows.
+    ///
+    /// # Errors
+    /// What the engine reports while running.
+    pub fn collect(&self, frame: DataFrame) -> Result<Vec<RecordBatch>> {
+        self.wait(frame.collect()).map_err(|e| Error::sql(&e))
+    }
+
+    /// The names of everything that can be queried, with whether it is a view.
+    pub fn names(&self) -> BTreeMap<String, bool> {
+        let mut names: BTreeMap<String, bool> = tables::all().iter().map(|t| (t.name.to_owned(), false)).collect();
+        names.extend(VIEWS.iter().map(|(name, _)| ((*name).to_owned(), true)));
+        names
+    }
+}
+
+/// The schema without metadata: files of many runs differ in it.
+fn plain(schema: &SchemaRef) -> SchemaRef {
+    let fields: Vec<_> = schema.fields().iter().map(|f| f.as_ref().clone().with_metadata(Default::default())).collect();
+    Arc::new(arrow::datatypes::Schema::new(fields))
+}
+
+fn parquet_table(files: Vec<PathBuf>, schema: SchemaRef) -> Result<Arc<dyn TableProvider>> {
+    if files.is_empty() {
+        return Ok(Arc::new(EmptyTable::new(schema)));
+    }
+    let urls = files.iter().map(|f| file_url(f)).collect::<Result<Vec<_>>>()?;
+    let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
+    let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options).with_schema(schema);
+    Ok(Arc::new(ListingTable::try_new(config).map_err(|e| Error::sql(&e))?))
+}
+
+/// A path as the engine takes it: every character a name, never a pattern.
+fn file_url(path: &std::path::Path) -> Result<ListingTableUrl> {
+    let absolute = std::path::absolute(path).map_err(Error::io("resolve", path))?;
+    let url = url::Url::from_file_path(&absolute)
+        .map_err(|()| Error::input(path, "cannot be given to the query engine as a file URL"))?;
+    ListingTableUrl::try_new(url, None).map_err(|e| Error::sql(&e))
+}
+
+fn schema_batch() -> RecordBatch {
+    use arrow::array::{BooleanArray, StringArray};
+    let specs = tables::all();
+    let rows: Vec<_> = specs.iter().flat_map(|t| t.columns.iter().map(move |c| (t.name, c))).collect();
+    let text = |get: &dyn Fn(&(&'static str, &candle_graph_record::table::ColumnSpec)) -> String| {
+        Arc::new(StringArray::from_iter_values(rows.iter().map(get)))
+    };
+    RecordBatch::try_new(
+        plain(&tables::schema().schema(None)),
+        vec![
+            text(&|(table, _)| (*table).to_owned()),
+            text(&|(_, c)| c.name.to_owned()),
+            text(&|(_, c)| c.type_name.clone()),
+            Arc::new(BooleanArray::from_iter(rows.iter().map(|(_, c)| Some(c.nullable)))),
+            text(&|(_, c)| c.unit.as_str().to_owned()),
+            text(&|(_, c)| c.doc.to_owned()),
+            text(&|_| candle_graph_record::table::TABLES_SCHEMA.to_owned()),
+        ],
+    )
+    .expect("columns follow tables::schema()")
+}
