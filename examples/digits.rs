@@ -107,7 +107,7 @@ struct Update<'a> {
     plan: &'a GradientCapturePlan,
     /// Storages that operations have made and that the graph of the loss keeps until it is dropped.
     live: RefCell<Vec<CandleCapture>>,
-    /// Outputs of the layers, for a look at their values after the forward pass.
+    /// Outputs of the layers, for a look at their values after the update.
     layers: RefCell<Vec<(String, Tensor)>>,
 }
 
@@ -127,15 +127,6 @@ impl Update<'_> {
             model.loss(images, labels, Some(self))?
         };
         session.record_process_memory()?;
-        {
-            // Reading values takes time of its own, so it has a span of its own.
-            let look = session.begin_span("digits/look at activations", SpanKind::Function);
-            for (name, output) in self.layers.borrow_mut().drain(..) {
-                candle::record_tensor_with_label(session, look.id(), &name, &output, Some(ExecutionStep::Forward))?;
-                session.record_tensor_stats(look.id(), &name, &output)?;
-            }
-            session.record_scalar(look.id(), "loss", loss.to_scalar::<f32>()?.into())?;
-        }
 
         let mut gradients = Vec::new();
         let grads = {
@@ -156,23 +147,29 @@ impl Update<'_> {
         if !missing.is_empty() {
             bail!("no gradient for {}: an operation without a backward pass?", missing.join(", "));
         }
-        {
-            let look = session.begin_span("digits/look at gradients", SpanKind::Function);
-            self.plan.record(session, &grads)?;
-            self.plan.record_stats(session, look.id(), &grads)?;
-        }
 
         {
             let _optimizer = session.begin_step_span("digits/optimizer", ExecutionStep::Optimizer, SpanKind::Function);
             optimizer.step(&grads)?;
         }
         session.record_process_memory()?;
+        drop(measured);
+
+        // Reading values takes time of its own, so it comes after the measured region.
+        let look = session.begin_span("digits/look at values", SpanKind::Function);
+        for (name, output) in self.layers.borrow_mut().drain(..) {
+            candle::record_tensor_with_label(session, look.id(), &name, &output, Some(ExecutionStep::Forward))?;
+            session.record_tensor_stats(look.id(), &name, &output)?;
+        }
+        let value: f32 = loss.to_scalar()?;
+        session.record_scalar(look.id(), "loss", value.into())?;
+        self.plan.record(session, &grads)?;
+        self.plan.record_stats(session, look.id(), &grads)?;
 
         // The graph of the loss holds every activation. A free is recorded before the memory is given back: afterwards
         // its address may already be another storage's.
-        let value = loss.to_scalar()?;
         for capture in self.live.take().iter().chain(&gradients) {
-            candle::record_free(session, measured.id(), capture, None)?;
+            candle::record_free(session, look.id(), capture, None)?;
         }
         drop((loss, grads));
         Ok(value)

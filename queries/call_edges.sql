@@ -13,4 +13,4 @@ SELECT
   duration_ns AS host_duration_ns
 FROM spans
 WHERE parent_id IS NOT NULL AND duration_ns IS NOT NULL
-ORDER BY start_ns, span_id
+ORDER BY start_ns, run_id, span_id

@@ -12,32 +12,49 @@
 --   peak_timestamp_ns (Int64, ns (session clock)): when it was first reached
 --   retained_bytes (Int64, bytes): still live at the end
 -- Reads: memory
-WITH moved AS (
-  SELECT
-    run_id,
-    device,
-    timestamp_ns,
-    seq,
-    action,
-    bytes,
-    sum(CASE WHEN action = 'alloc' THEN bytes ELSE -bytes END) OVER (
-      PARTITION BY run_id, device ORDER BY timestamp_ns, seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-    ) AS live_bytes
-  FROM memory
+WITH devices AS (
+  -- A number for each device: the sort below then compares integers, never text.
+  SELECT run_id, device, row_number() OVER (ORDER BY run_id, device) AS device_id
+  FROM (SELECT DISTINCT run_id, device FROM memory) AS d
 ),
-peak AS (
-  SELECT run_id, device, max(live_bytes) AS live_bytes FROM moved GROUP BY run_id, device
+moved AS (
+  SELECT
+    d.device_id,
+    m.timestamp_ns,
+    m.action = 'alloc' AS is_alloc,
+    m.action = 'free' AS is_free,
+    m.bytes,
+    sum(CASE WHEN m.action = 'alloc' THEN m.bytes ELSE -m.bytes END) OVER (
+      PARTITION BY d.device_id ORDER BY m.timestamp_ns, m.seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    ) AS live_bytes
+  FROM memory AS m
+  JOIN devices AS d ON m.run_id = d.run_id AND m.device = d.device
+),
+peaked AS (
+  SELECT *, max(live_bytes) OVER (PARTITION BY device_id) AS peak_bytes FROM moved
+),
+totals AS (
+  SELECT
+    device_id,
+    count(CASE WHEN is_alloc THEN 1 END) AS storage_allocation_count,
+    count(CASE WHEN is_free THEN 1 END) AS matched_storage_free_count,
+    count(CASE WHEN NOT is_alloc AND NOT is_free THEN 1 END) AS unobserved_end_count,
+    CAST(coalesce(sum(CASE WHEN is_alloc THEN bytes END), 0) AS BIGINT) AS total_allocated_bytes,
+    CAST(max(peak_bytes) AS BIGINT) AS peak_live_bytes,
+    min(CASE WHEN live_bytes = peak_bytes THEN timestamp_ns END) AS peak_timestamp_ns,
+    CAST(sum(CASE WHEN is_alloc THEN bytes ELSE -bytes END) AS BIGINT) AS retained_bytes
+  FROM peaked
+  GROUP BY device_id
 )
 SELECT
-  m.device,
-  count(CASE WHEN m.action = 'alloc' THEN 1 END) AS storage_allocation_count,
-  count(CASE WHEN m.action = 'free' THEN 1 END) AS matched_storage_free_count,
-  count(CASE WHEN m.action = 'end_unobserved' THEN 1 END) AS unobserved_end_count,
-  CAST(coalesce(sum(CASE WHEN m.action = 'alloc' THEN m.bytes END), 0) AS BIGINT) AS total_allocated_bytes,
-  CAST(max(p.live_bytes) AS BIGINT) AS peak_live_bytes,
-  min(CASE WHEN m.live_bytes = p.live_bytes THEN m.timestamp_ns END) AS peak_timestamp_ns,
-  CAST(sum(CASE WHEN m.action = 'alloc' THEN m.bytes ELSE -m.bytes END) AS BIGINT) AS retained_bytes
-FROM moved AS m
-JOIN peak AS p ON m.run_id = p.run_id AND m.device = p.device
-GROUP BY m.run_id, m.device
-ORDER BY m.device, m.run_id
+  d.device,
+  t.storage_allocation_count,
+  t.matched_storage_free_count,
+  t.unobserved_end_count,
+  t.total_allocated_bytes,
+  t.peak_live_bytes,
+  t.peak_timestamp_ns,
+  t.retained_bytes
+FROM totals AS t
+JOIN devices AS d ON t.device_id = d.device_id
+ORDER BY d.device, d.run_id

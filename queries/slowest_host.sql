@@ -31,4 +31,4 @@ FROM span_times
 WHERE scope <> 'outside' AND total_ns IS NOT NULL
   AND ($label IS NULL OR name = $label)
   AND ($label_prefix IS NULL OR starts_with(name, $label_prefix))
-ORDER BY measured_overlap_self_time_ns DESC NULLS LAST, start_ns, span_id
+ORDER BY measured_overlap_self_time_ns DESC NULLS LAST, start_ns, run_id, span_id

@@ -33,4 +33,4 @@ SELECT
 FROM span_times
 WHERE ($label IS NULL OR name = $label)
   AND ($label_prefix IS NULL OR starts_with(name, $label_prefix))
-ORDER BY start_ns, span_id
+ORDER BY start_ns, run_id, span_id

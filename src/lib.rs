@@ -16,3 +16,13 @@ pub mod output;
 pub mod query;
 pub mod session;
 pub mod tables;
+pub mod text;
+
+/// The Rust of README.md and docs/, compiled and run with the tests.
+#[cfg(doctest)]
+mod documentation {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+    #[doc = include_str!("../docs/guide.md")]
+    mod guide {}
+}

@@ -71,10 +71,14 @@ SELECT
   CAST(s.duration_ns - coalesce(c.covered_ns, 0) AS BIGINT) AS self_ns,
   s.cpu_ns,
   x.scope,
-  greatest(least(s.start_ns + s.duration_ns, m.end_ns) - greatest(s.start_ns, m.start_ns), 0) AS measured_ns,
+  -- greatest and least pass over NULL, so an absent end or region must be ruled out first.
+  CASE WHEN s.duration_ns IS NOT NULL AND m.duration_ns IS NOT NULL
+    THEN greatest(least(s.start_ns + s.duration_ns, m.end_ns) - greatest(s.start_ns, m.start_ns), 0)
+  END AS measured_ns,
   CAST(
-    greatest(least(s.start_ns + s.duration_ns, m.end_ns) - greatest(s.start_ns, m.start_ns), 0)
-    - coalesce(c.covered_measured_ns, 0)
+    CASE WHEN s.duration_ns IS NOT NULL AND m.duration_ns IS NOT NULL
+      THEN greatest(least(s.start_ns + s.duration_ns, m.end_ns) - greatest(s.start_ns, m.start_ns), 0)
+    END - coalesce(c.covered_measured_ns, 0)
   AS BIGINT) AS measured_self_ns
 FROM spans AS s
 JOIN span_scopes AS x ON s.run_id = x.run_id AND s.span_id = x.span_id

@@ -23,11 +23,11 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
-    /// Opens and examines the trace.
-    pub fn evidence(&self) -> Result<Evidence> {
+    /// Opens and examines the trace, running the queries `headlines` beside the examination.
+    pub fn evidence(&self, headlines: &[&'static str]) -> Result<Evidence> {
         let _progress = Progress::start(&self.input);
         let trace = load::open(&self.input, Options { salvage: self.salvage })?;
-        Evidence::gather(trace, Limits::default())
+        Evidence::gather(trace, Limits::default(), headlines)
     }
 }
 
@@ -77,7 +77,7 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             return Self { thread: None };
         }
-        let name = crate::output::rows::printable(&input.display().to_string());
+        let name = crate::text::printable(&input.display().to_string());
         let (stop, stopped) = channel();
         let thread = std::thread::spawn(move || {
             let began = Instant::now();

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::error::{Error, Result};
-use crate::output::rows::printable;
+use crate::text::printable;
 
 /// Records one selected Candle training update or inference invocation and explains it with SQL.
 #[derive(Parser)]
@@ -62,6 +62,12 @@ pub fn main() -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     if arguments.get(1).is_some_and(|a| a == "candle-graph") {
         arguments.remove(1);
+    }
+    for argument in &mut arguments {
+        // A statement that begins with a SQL comment is no flag: no flag has a space behind its dashes.
+        if argument.to_str().is_some_and(|a| a.starts_with("-- ")) {
+            *argument = OsString::from(format!("\n{}", argument.display()));
+        }
     }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,

@@ -27,12 +27,14 @@ enum Format {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let target = args.output.target(&[&args.input.input])?;
-    let document = overview::build(&args.input.evidence()?)?;
+    let document = overview::build(&args.input.evidence(overview::HEADLINES)?)?;
     let format = args.format.unwrap_or(if for_people(&args.output) { Format::Text } else { Format::Json });
     match format {
         Format::Json => write::json(target, &overview::to_json(&document)?),
         Format::Text => {
-            let color = target.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let color = target.is_none()
+                && std::io::stdout().is_terminal()
+                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
             let text = terminal::overview(&document, terminal::Style { color });
             write::write(target, |out| out.write_all(text.as_bytes()).map_err(Error::io("write", "the overview")))
         }

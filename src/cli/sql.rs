@@ -13,8 +13,11 @@ use crate::session::{Limits, Session};
 #[derive(clap::Args)]
 pub struct Args {
     /// Traces, then one SELECT statement; with several traces every table holds the rows of all, told apart by run_id
-    #[arg(required = true, num_args = 2.., value_names = ["INPUT", "SELECT"])]
+    #[arg(required = true, num_args = 1.., value_names = ["INPUT", "SELECT"])]
     inputs_and_statement: Vec<PathBuf>,
+    /// Read the statement from this file; every argument is then a trace
+    #[arg(long)]
+    file: Option<PathBuf>,
     /// Form of the result; by default a table on a terminal, else JSON
     #[arg(long)]
     format: Option<FormatArg>,
@@ -37,12 +40,26 @@ enum FormatArg {
     Arrow,
 }
 
+impl Args {
+    /// The statement and the traces.
+    fn statement(&self) -> Result<(String, &[PathBuf])> {
+        if let Some(path) = &self.file {
+            let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
+            return Ok((text, &self.inputs_and_statement));
+        }
+        let usage = |problem: &str| Error::Usage { problem: problem.to_owned() };
+        match self.inputs_and_statement.split_last() {
+            Some((statement, inputs)) if !inputs.is_empty() => {
+                let text = statement.to_str().ok_or_else(|| usage("the statement is not UTF-8"))?;
+                Ok((text.to_owned(), inputs))
+            }
+            _ => Err(usage("sql takes one trace or more, then a SELECT statement (or --file)")),
+        }
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<()> {
-    let Some((statement, inputs)) = args.inputs_and_statement.split_last() else {
-        return Err(Error::Usage { problem: "sql takes traces and a statement".to_owned() });
-    };
-    let statement =
-        statement.to_str().ok_or_else(|| Error::Usage { problem: "the statement is not UTF-8".to_owned() })?;
+    let (statement, inputs) = args.statement()?;
     let paths: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
     let target = args.output.target(&paths)?;
     let format = match args.format {
@@ -58,8 +75,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let _progress = Progress::start(paths[0]);
     let traces = paths.iter().map(|p| load::open(p, Options { salvage: args.salvage })).collect::<Result<Vec<_>>>()?;
     let session = Session::open(&traces, Limits { memory_bytes })?;
-    if Evidence::mentions_coverage(statement) {
+    if Evidence::mentions_coverage(&statement) {
         evidence::register_coverage(&session, &traces)?;
     }
-    sql::run(&session, statement, format, target)
+    sql::run(&session, &statement, format, target)
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::health::{Health, Severity};
 use crate::error::Result;
-use crate::query::{self, Filter, Page};
+use crate::text::shorten;
 
 use super::{Capability, Evidence, Level, Row};
 
@@ -29,7 +29,7 @@ fn ms(ns: i64) -> String {
 }
 
 pub(super) fn derive(evidence: &Evidence) -> Result<Vec<Finding>> {
-    let first = |name| query::rows(&evidence.session, name, &Filter::default(), Page::first(1)).map(|b| Row::first(&b));
+    let first = |name| evidence.top(name).map(|rows| Row::first(&rows));
     let level = |name: &str| evidence.capabilities.get(name).map_or(Level::Unavailable, |c| c.level);
     let mut findings = Vec::new();
     let slowest = first("slowest_host")?;
@@ -41,7 +41,7 @@ pub(super) fn derive(evidence: &Evidence) -> Result<Vec<Finding>> {
             source: slowest.text("id"),
             summary: format!(
                 "`{}` has the longest host self time in the measured region: {} of its {} ({})",
-                slowest.text("name"),
+                shorten(&slowest.text("name")),
                 ms(slowest.int("measured_overlap_self_time_ns")),
                 ms(slowest.int("full_duration_ns")),
                 slowest.text("scope"),
@@ -54,10 +54,10 @@ pub(super) fn derive(evidence: &Evidence) -> Result<Vec<Finding>> {
             code: "dominant_operation",
             qualification: level("operation_coverage"),
             requires: vec!["operation_coverage"],
-            source: format!("op:{}", op.text("name")),
+            source: format!("op:{}", shorten(&op.text("name"))),
             summary: format!(
                 "`{}` takes {} over {} calls, {:.0}% of the host time of all recorded operations; host time is not device time",
-                op.text("name"),
+                shorten(&op.text("name")),
                 ms(op.int("total_ns")),
                 op.int("calls"),
                 op.opt_float("share").unwrap_or(0.0) * 100.0,
@@ -82,9 +82,15 @@ pub(super) fn derive(evidence: &Evidence) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// Absences that no capability speaks of.
+const STEPS: [&str; 3] = ["forward_absent", "backward_absent", "optimizer_absent"];
+
 pub(super) fn gaps(health: &Health, capabilities: &BTreeMap<&'static str, Capability>) -> Vec<String> {
     let lacking = |c: &&Capability| matches!(c.level, Level::Unavailable | Level::Invalid);
-    let of_health = health.issues.iter().filter(|i| i.severity == Severity::Warning).map(|i| i.message.clone());
+    // An absent plane is said once, by its capability; only the steps of an update have none.
+    let said_below = |code: &str| code.ends_with("_absent") && !STEPS.contains(&code);
+    let warnings = health.issues.iter().filter(|i| i.severity == Severity::Warning && !said_below(i.code));
+    let of_health = warnings.map(|i| i.message.clone());
     let of_planes = capabilities.values().filter(lacking).map(|c| c.reason.clone());
     of_health.chain(of_planes).collect::<BTreeSet<String>>().into_iter().collect()
 }

@@ -6,14 +6,14 @@ mod capabilities;
 mod findings;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow::array::{Int64Array, RecordBatch, StringArray};
 
 use crate::analysis::health::{self, Check, Health};
 use crate::error::{Error, Result};
 use crate::load::Trace;
-use crate::query::{self, Filter, Page};
+use crate::query;
 use crate::session::{Limits, Session};
 use crate::tables;
 
@@ -27,29 +27,69 @@ pub struct Evidence {
     pub health: Health,
     /// By name, as documents list them.
     pub capabilities: BTreeMap<&'static str, Capability>,
+    /// First rows of queries that have been run.
+    tops: Mutex<Tops>,
+}
+
+type Tops = BTreeMap<&'static str, Vec<RecordBatch>>;
+
+/// Rows of a headline.
+pub const TOP: usize = 5;
+
+/// Runs the queries whose tables hold anything; the others have no rows.
+fn run_tops(session: &Session, trace: &Trace, names: &[&'static str]) -> Result<Tops> {
+    let mut busy = Vec::new();
+    for name in names {
+        // A view reads spans at least, and every trace has spans.
+        let holds = |table: &String| trace.count(table) > 0 || session.is_view(table);
+        if query::reads(name)?.iter().any(holds) {
+            busy.push(*name);
+        }
+    }
+    let rows = query::tops(session, &busy, TOP)?;
+    Ok(busy.into_iter().zip(rows).collect())
 }
 
 impl Evidence {
-    /// Examines a trace: health from one pass over its files, then what may be claimed of each plane.
+    /// Examines a trace: health from one pass over its files, then what may be claimed of each plane. Beside the pass
+    /// run the `headlines`, queries that need no sound capture; [`Evidence::top`] then has their rows.
     ///
     /// # Errors
     /// A file that cannot be read, an engine that refuses its set-up.
-    pub fn gather(trace: Trace, limits: Limits) -> Result<Self> {
+    pub fn gather(trace: Trace, limits: Limits, headlines: &[&'static str]) -> Result<Self> {
         let traces = [trace];
-        // The engine starts while the files are checked: neither needs the other.
-        let (health, session) = std::thread::scope(|scope| {
+        let mut wanted = vec!["activation_evidence"];
+        wanted.extend(headlines);
+        let (health, started) = std::thread::scope(|scope| {
             let health = scope.spawn(|| check(&traces[0]));
-            let session = Session::open(&traces, limits);
-            (health.join(), session)
+            let started = Session::open(&traces, limits).and_then(|session| {
+                let tops = run_tops(&session, &traces[0], &wanted)?;
+                Ok((session, tops))
+            });
+            (health.join(), started)
         });
         let [trace] = traces;
         let health =
             health.unwrap_or_else(|_| Err(Error::input(&trace.requested, "its health check failed unexpectedly")))?;
-        let session = session?;
-        let activations = Row::first(&query::rows(&session, "activation_evidence", &Filter::default(), Page::ALL)?);
+        let (session, tops) = started?;
+        let activations = tops.get("activation_evidence").map_or_else(|| Row::first(&[]), |rows| Row::first(rows));
         let activations = activations.int("tensors") + activations.int("storages");
         let capabilities = capabilities::matrix(&trace.run, &health, activations);
-        Ok(Self { trace, session, health, capabilities })
+        Ok(Self { trace, session, health, capabilities, tops: Mutex::new(tops) })
+    }
+
+    /// The first rows of a query without filter, at most [`TOP`] and one more; run once, however often it is asked for.
+    ///
+    /// # Errors
+    /// The engine's own failures.
+    pub fn top(&self, name: &'static str) -> Result<Vec<RecordBatch>> {
+        let mut tops = self.tops.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(rows) = tops.get(name) {
+            return Ok(rows.clone());
+        }
+        let rows = run_tops(&self.session, &self.trace, &[name])?.remove(name).unwrap_or_default();
+        tops.insert(name, rows.clone());
+        Ok(rows)
     }
 
     /// Whether a statement may read `coverage`, which costs a pass over the trace to make.
@@ -129,7 +169,8 @@ fn coverage_batch(trace: &Trace, planes: &BTreeMap<&'static str, Capability>) ->
 fn check(trace: &Trace) -> Result<Health> {
     let mut check = Check::new(&trace.run);
     for (table, columns) in health::READS {
-        for batch in trace.scan(table, columns) {
+        let columns = check.needs(table, columns);
+        for batch in trace.scan(table, &columns) {
             check.feed(table, &batch?);
         }
     }

@@ -6,10 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use arrow::array::{AsArray, BooleanArray, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
-use arrow::datatypes::Int64Type;
+use arrow::datatypes::{FieldRef, Int64Type, SchemaRef};
+use arrow::error::ArrowError;
 use candle_graph_record::Outcome;
 use candle_graph_record::parquet_sink::{layout, write_table};
 use candle_graph_record::table::{TABLES_SCHEMA, TableSpec};
@@ -116,6 +118,8 @@ fn add_open_spans(trace: &mut Trace, parts: &Path) -> Result<()> {
         }
     }
     let mut open = Vec::new();
+    // A batch that was read has lost the metadata of its file.
+    let schema = spec.schema(Some(&trace.run.run_id));
     for path in part_files(parts, layout::OPEN_SPANS)? {
         let reader = files::open(&path, &spec)?.build().map_err(|e| Error::input(&path, one_line(&e.to_string())))?;
         for batch in reader {
@@ -123,7 +127,7 @@ fn add_open_spans(trace: &mut Trace, parts: &Path) -> Result<()> {
             let fresh: BooleanArray =
                 ints(&batch, "span_id").values().iter().map(|id| Some(seen.insert(*id))).collect();
             let batch = filter_record_batch(&batch, &fresh).map_err(|e| Error::input(&path, e.to_string()))?;
-            open.push(renumber(&batch, &mut last_seq));
+            open.push(renumber(&batch, &mut last_seq, &schema).map_err(|e| Error::input(&path, e.to_string()))?);
         }
     }
     if open.iter().all(|b| b.num_rows() == 0) {
@@ -137,22 +141,20 @@ fn add_open_spans(trace: &mut Trace, parts: &Path) -> Result<()> {
 }
 
 /// Spans that were never recorded follow everything that was.
-fn renumber(batch: &RecordBatch, last_seq: &mut i64) -> RecordBatch {
+fn renumber(batch: &RecordBatch, last_seq: &mut i64, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let seq = Int64Array::from_iter_values((0..batch.num_rows()).map(|_| {
         *last_seq += 1;
         *last_seq
     }));
-    let mut columns = batch.columns().to_vec();
-    if let Some(slot) = batch.schema().index_of("seq").ok().and_then(|i| columns.get_mut(i)) {
-        *slot = std::sync::Arc::new(seq);
-    }
-    RecordBatch::try_new(batch.schema(), columns).unwrap_or_else(|_| batch.clone())
+    let seq: ArrayRef = Arc::new(seq);
+    let column = |field: &FieldRef| if field.name() == "seq" { seq.clone() } else { batch[field.name()].clone() };
+    RecordBatch::try_new(schema.clone(), schema.fields().iter().map(column).collect())
 }
 
 /// A directory that is removed when the trace is dropped.
-pub(super) fn scratch_dir() -> Result<tempfile::TempDir> {
+pub(crate) fn scratch_dir() -> Result<tempfile::TempDir> {
     tempfile::Builder::new()
         .prefix("candle-graph-")
         .tempdir()
-        .map_err(Error::io("create a scratch directory in", std::env::temp_dir()))
+        .map_err(Error::io("create a scratch directory here", std::env::temp_dir()))
 }

@@ -50,10 +50,25 @@ pub(super) fn open(path: &Path, table: &TableSpec) -> Result<ParquetRecordBatchR
                     column.type_name
                 )));
             }
+            // A tool that rewrites a file may make every column nullable; a NULL in a required one would read as 0.
+            Ok(field) if field.is_nullable() && !column.nullable && holds_null(&reader, column.name) => {
+                return Err(problem(format!(
+                    "column {} holds NULL, which it never does; the file was changed after recording",
+                    column.name
+                )));
+            }
             Ok(_) => {}
         }
     }
     Ok(reader)
+}
+
+/// Whether the statistics of a column that is no list count a NULL.
+fn holds_null(reader: &ParquetRecordBatchReaderBuilder<File>, column: &str) -> bool {
+    let chunks = reader.metadata().row_groups().iter().flat_map(|g| g.columns());
+    chunks
+        .filter(|c| c.column_path().parts() == [column])
+        .any(|c| c.statistics().and_then(|s| s.null_count_opt()).is_some_and(|n| n > 0))
 }
 
 /// Rows in a checked file.

@@ -479,9 +479,11 @@ impl Import {
             return Err(format!("counts {} non-finite of {} elements", stats.non_finite, stats.elements).into());
         }
         // Of a tensor with non-finite elements the form holds zeros, which mean nothing.
-        let whole = |value: Option<f64>| value.filter(|_| stats.non_finite == 0 && stats.elements > 0);
+        let whole = |value: wire::Float<'_>| -> LineResult<Option<f64>> {
+            Ok(wire::float(value)?.filter(|_| stats.non_finite == 0 && stats.elements > 0))
+        };
         // Of a wholly finite tensor the finite part is the whole.
-        let finite = |given: Option<f64>, of_all: Option<f64>| given.or(whole(of_all));
+        let finite = |given, of_all| -> LineResult<Option<f64>> { Ok(wire::float(given)?.or(whole(of_all)?)) };
         let count = |given: Option<i64>| given.or((stats.non_finite == 0).then_some(0));
         let row = TensorStatRow {
             span_id: self.id(&stats.span_id),
@@ -493,12 +495,12 @@ impl Import {
             nan: count(stats.nan),
             pos_inf: count(stats.pos_inf),
             neg_inf: count(stats.neg_inf),
-            rms: whole(stats.rms),
-            abs_max: whole(stats.abs_max),
-            mean: whole(stats.mean),
-            finite_rms: finite(stats.finite_rms, stats.rms),
-            finite_abs_max: finite(stats.finite_abs_max, stats.abs_max),
-            finite_mean: finite(stats.finite_mean, stats.mean),
+            rms: whole(stats.rms)?,
+            abs_max: whole(stats.abs_max)?,
+            mean: whole(stats.mean)?,
+            finite_rms: finite(stats.finite_rms, stats.rms)?,
+            finite_abs_max: finite(stats.finite_abs_max, stats.abs_max)?,
+            finite_mean: finite(stats.finite_mean, stats.mean)?,
         };
         let seq = self.next_seq();
         Ok(self.tensor_stats.push(&self.run_id, seq, &row)?)
@@ -559,7 +561,7 @@ impl Import {
             root: &gradient.root,
             key: &gradient.key,
             state: gradient.state.as_str(),
-            norm: gradient.norm,
+            norm: wire::float(gradient.norm)?,
         };
         let seq = self.next_seq();
         Ok(self.gradients.push(&self.run_id, seq, &row)?)

@@ -15,6 +15,7 @@ use candle_graph_record::tables::run::RunRecord;
 
 use crate::error::{Error, Result};
 
+pub(crate) use directory::scratch_dir;
 pub use files::Scan;
 
 /// The form an input had.

@@ -11,9 +11,24 @@ use candle_graph_record::{
     GradientState, MeasurementScope, MemoryCategory, SpanKind, TimingMode,
 };
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// The versions that are read.
 pub(super) const READ: [&str; 2] = ["candle-graph/trace/9", "candle-graph/trace/10"];
+
+/// A float as it is written: the standard library reads every bit of it, a fast JSON parser the last one not always.
+pub(super) type Float<'a> = Option<&'a RawValue>;
+
+/// The value of a float; `None` for absent and null.
+///
+/// # Errors
+/// The text, when it is no number.
+pub(super) fn float(text: Float<'_>) -> Result<Option<f64>, String> {
+    match text.map(RawValue::get) {
+        None | Some("null") => Ok(None),
+        Some(text) => text.parse().map(Some).map_err(|_| format!("has {text} where a number belongs")),
+    }
+}
 
 #[derive(Deserialize)]
 pub(super) struct Kind<'a> {
@@ -167,12 +182,18 @@ pub(super) struct TensorStats<'a> {
     pub nan: Option<i64>,
     pub pos_inf: Option<i64>,
     pub neg_inf: Option<i64>,
-    pub rms: Option<f64>,
-    pub abs_max: Option<f64>,
-    pub mean: Option<f64>,
-    pub finite_rms: Option<f64>,
-    pub finite_abs_max: Option<f64>,
-    pub finite_mean: Option<f64>,
+    #[serde(borrow, default)]
+    pub rms: Float<'a>,
+    #[serde(borrow, default)]
+    pub abs_max: Float<'a>,
+    #[serde(borrow, default)]
+    pub mean: Float<'a>,
+    #[serde(borrow, default)]
+    pub finite_rms: Float<'a>,
+    #[serde(borrow, default)]
+    pub finite_abs_max: Float<'a>,
+    #[serde(borrow, default)]
+    pub finite_mean: Float<'a>,
 }
 
 #[derive(Deserialize)]
@@ -241,7 +262,8 @@ pub(super) struct Gradient<'a> {
     #[serde(borrow)]
     pub key: Cow<'a, str>,
     pub state: GradientState,
-    pub norm: Option<f64>,
+    #[serde(borrow, default)]
+    pub norm: Float<'a>,
 }
 
 #[derive(Deserialize)]

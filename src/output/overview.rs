@@ -11,16 +11,22 @@ use super::documents::{
 };
 use super::rows::{Row, json_rows, shorten_all};
 use crate::error::Result;
-use crate::evidence::Evidence;
-use crate::query::{self, Filter, Page};
+use crate::evidence::{Evidence, TOP};
+use crate::query::{self, Filter};
 
 /// The document's schema.
 pub const SCHEMA: &str = "candle-graph/overview/3";
 
-/// Rows of each list.
-const ROWS: usize = 5;
-/// Rows of the lists of issues, findings and gaps.
+/// Queries that the overview shows whatever the capture's state.
+pub const HEADLINES: &[&str] =
+    &["op_names", "memory_totals", "gradient_states", "gradient_problems", "tensor_stat_totals", "device_memory"];
+
+/// Rows of the lists of issues, findings and gaps, of labels and tags.
 const SENTENCES: usize = 20;
+/// Bytes of a path that a document can repeat several times.
+const LONG_PATH: usize = 512;
+/// Identities shown of one issue.
+const IDS: usize = 3;
 
 /// The first look.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -95,6 +101,8 @@ pub struct Gradients {
     pub coverage: CapabilityOut,
     /// Rows of query `gradient_states`.
     pub states: Vec<Row>,
+    /// Rows of query `gradient_problems`: parameters whose gradient is not present.
+    pub not_present: Bounded<Row>,
 }
 
 /// Logical and physical memory, apart.
@@ -124,11 +132,12 @@ pub struct NextQuery {
     pub purpose: &'static str,
 }
 
-fn bounded(evidence: &Evidence, query: &str) -> Result<Bounded<Row>> {
-    let all = Filter::default();
-    let rows = json_rows(&query::rows(&evidence.session, query, &all, Page::first(ROWS))?)?;
-    // A page that is not full is the whole.
-    let total = if rows.len() < ROWS { rows.len() } else { query::count(&evidence.session, query, &all)? };
+/// The first rows of a query, and how many there are in all.
+fn bounded(evidence: &Evidence, query: &'static str) -> Result<Bounded<Row>> {
+    let mut rows = json_rows(&evidence.top(query)?)?;
+    let total =
+        if rows.len() <= TOP { rows.len() } else { query::count(&evidence.session, query, &Filter::default())? };
+    rows.truncate(TOP);
     Ok(Bounded::part(rows, total))
 }
 
@@ -139,8 +148,6 @@ fn bounded(evidence: &Evidence, query: &str) -> Result<Bounded<Row>> {
 pub fn build(evidence: &Evidence) -> Result<Overview> {
     let health = &evidence.health;
     let (error_count, warning_count) = severity_counts(health);
-    let all = Filter::default();
-    let whole = |name| query::rows(&evidence.session, name, &all, Page::ALL);
     let mut planes = capabilities(evidence);
     let plane = |name: &'static str| {
         let c = &evidence.capabilities[name];
@@ -155,11 +162,11 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
         }),
         None => None,
     };
-    let stats = crate::evidence::Row::first(&whole("tensor_stat_totals")?);
+    let stats = crate::evidence::Row::first(&evidence.top("tensor_stat_totals")?);
     let findings: Vec<FindingOut> = evidence.findings()?.into_iter().map(Into::into).collect();
     let gpu = plane("gpu_correlation");
     for capability in planes.values_mut() {
-        capability.reason = super::rows::shorten(&capability.reason);
+        capability.reason = crate::text::shorten(&capability.reason);
     }
     Ok(Overview {
         schema: SCHEMA,
@@ -171,7 +178,7 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
             structurally_valid: health.structurally_valid,
             error_count,
             warning_count,
-            issues: Bounded::first(issues(health), SENTENCES),
+            issues: Bounded::first(bounded_issues(health), SENTENCES),
         },
         capabilities: planes,
         counts: OverviewCounts {
@@ -185,7 +192,11 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
         timing,
         operations: Operations { coverage: plane("operation_coverage"), by_name: bounded(evidence, "op_names")? },
         activations: Activations { coverage: plane("activation_coverage") },
-        gradients: Gradients { coverage: plane("gradient_coverage"), states: json_rows(&whole("gradient_states")?)? },
+        gradients: Gradients {
+            coverage: plane("gradient_coverage"),
+            states: json_rows(&evidence.top("gradient_states")?)?,
+            not_present: bounded(evidence, "gradient_problems")?,
+        },
         memory: Memory {
             logical: health.counts.memory_events > 0,
             by_device: bounded(evidence, "memory_totals")?,
@@ -197,6 +208,15 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
         gaps: Bounded::first(evidence.gaps(), SENTENCES),
         next_queries: next_queries(evidence),
     })
+}
+
+/// Every issue with a few of its identities; `count` says how many there are.
+fn bounded_issues(health: &crate::analysis::health::Health) -> Vec<IssueOut> {
+    let mut issues = issues(health);
+    for issue in &mut issues {
+        issue.ids.truncate(IDS);
+    }
+    issues
 }
 
 /// Wall time of the measured region, where there is exactly one.
@@ -237,7 +257,7 @@ fn bound_provenance(mut provenance: Provenance) -> Provenance {
         shorten_all(identity);
     }
     let tags = std::mem::take(&mut provenance.tags);
-    let short = super::rows::shorten;
+    let short = crate::text::shorten;
     provenance.tags = tags.into_iter().take(SENTENCES).map(|(k, v)| (short(&k), short(&v))).collect();
     for text in [&mut provenance.entrypoint, &mut provenance.correlation_id, &mut provenance.device] {
         *text = short(text);
@@ -266,6 +286,10 @@ fn next_queries(evidence: &Evidence) -> Vec<NextQuery> {
     if c.gradients > 0 && evidence.health.is_sound() {
         next.push(query("gradients", "list the gradient of every parameter"));
     }
+    if path.len() > LONG_PATH {
+        // Each command repeats the path: one shows the way.
+        next.truncate(1);
+    }
     next
 }
 
@@ -277,9 +301,9 @@ pub fn to_json(overview: &Overview) -> Result<Value> {
     let mut value = serde_json::to_value(overview)
         .map_err(|e| crate::error::Error::Sql { problem: format!("overview as JSON: {e}") })?;
     if let Some(fields) = value.as_object_mut() {
-        // Paths must stay whole to be opened and run.
+        // Paths must stay whole to be opened and run; a finding's sentence holds names that are short already.
         for (name, field) in fields {
-            if name != "next_queries" && name != "input" {
+            if !["next_queries", "input", "findings"].contains(&name.as_str()) {
                 shorten_all(field);
             }
         }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::documents::{TOOL, Tool};
-use super::{overview, query, summary};
+use super::{overview, query, sql, summary};
 
 /// The document's schema.
 pub const SCHEMA: &str = "candle-graph/protocol/2";
@@ -62,6 +62,7 @@ pub const DOCUMENTS: &[(&str, &str)] = &[
     ("overview", overview::SCHEMA),
     ("protocol", SCHEMA),
     ("query", query::SCHEMA),
+    ("sql", sql::SCHEMA),
     ("summary", summary::SCHEMA),
 ];
 

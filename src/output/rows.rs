@@ -1,65 +1,88 @@
-//! Rows of a result as JSON, and bounds on text.
-//! In: record batches, strings. Out: JSON objects with every column (absent facts as null), strings of bounded length.
+//! Rows of a result as JSON.
+//! In: record batches. Out: JSON objects with every column, absent facts as null.
 //! Left to neighbours: which rows.
 
-use arrow::array::RecordBatch;
-use arrow::json::WriterBuilder;
-use arrow::json::writer::JsonArray;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type, UInt64Type};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
+use crate::text::shorten;
 
 /// A row: column name to value.
 pub type Row = Map<String, Value>;
 
-/// Every row of `batches`.
+/// Every row of `batches`. Values are taken from the arrays, never through text, so a float keeps every bit.
 ///
 /// # Errors
 /// A column type that JSON has no form for.
 pub fn json_rows(batches: &[RecordBatch]) -> Result<Vec<Row>> {
-    let wrong = |e: &dyn std::fmt::Display| Error::Sql { problem: format!("rows as JSON: {e}") };
-    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(Vec::new());
+    let mut rows = Vec::new();
     for batch in batches {
-        writer.write(batch).map_err(|e| wrong(&e))?;
+        let schema = batch.schema();
+        for index in 0..batch.num_rows() {
+            let cell = |(field, array): (&FieldRef, &ArrayRef)| Ok((field.name().clone(), json_value(array, index)?));
+            rows.push(schema.fields().iter().zip(batch.columns()).map(cell).collect::<Result<Row>>()?);
+        }
     }
-    writer.finish().map_err(|e| wrong(&e))?;
-    let bytes = writer.into_inner();
-    if bytes.is_empty() { Ok(Vec::new()) } else { serde_json::from_slice(&bytes).map_err(|e| wrong(&e)) }
+    Ok(rows)
 }
 
-/// Longest text a bounded document shows whole, in bytes.
-pub const MAX_TEXT: usize = 160;
-
-/// `text`, or its two ends with its full length and a hash that tells it from others: never more than about 180 bytes.
-pub fn shorten(text: &str) -> String {
-    if text.len() <= MAX_TEXT {
-        return text.to_owned();
+/// One value: NULL and what JSON has no number for (NaN, infinities) are null.
+fn json_value(array: &ArrayRef, row: usize) -> Result<Value> {
+    if array.is_null(row) {
+        return Ok(Value::Null);
     }
-    let head = &text[..text.floor_char_boundary(64)];
-    let tail = &text[text.ceil_char_boundary(text.len() - 48)..];
-    let digest = Sha256::digest(text.as_bytes());
-    let hash: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
-    format!("{head}…[{} bytes, sha256 {hash}]…{tail}", text.len())
+    Ok(match array.data_type() {
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).into(),
+        DataType::Float64 => array.as_primitive::<Float64Type>().value(row).into(),
+        DataType::Boolean => array.as_boolean().value(row).into(),
+        DataType::Utf8 => array.as_string::<i32>().value(row).into(),
+        DataType::List(_) => list_value(&array.as_list::<i32>().value(row))?,
+        DataType::Struct(fields) => {
+            let columns = array.as_struct().columns();
+            let field = |(f, c): (&FieldRef, &ArrayRef)| Ok((f.name().clone(), json_value(c, row)?));
+            Value::Object(fields.iter().zip(columns).map(field).collect::<Result<Row>>()?)
+        }
+        DataType::Map(_, _) => {
+            let entries = array.as_map().value(row);
+            let keys = entries.column(0);
+            let mut object = Row::new();
+            for entry in 0..entries.len() {
+                object.insert(text_value(keys, entry)?, json_value(entries.column(1), entry)?);
+            }
+            Value::Object(object)
+        }
+        // Everything else (other widths, decimals, times) as the engine prints it, numbers as numbers.
+        other => {
+            let text = text_value(array, row)?;
+            match other.is_integer() || other.is_floating() {
+                true => serde_json::from_str(&text).unwrap_or(Value::Null),
+                false => text.into(),
+            }
+        }
+    })
+}
+
+fn list_value(items: &ArrayRef) -> Result<Value> {
+    Ok(Value::Array((0..items.len()).map(|i| json_value(items, i)).collect::<Result<_>>()?))
+}
+
+fn text_value(array: &ArrayRef, row: usize) -> Result<String> {
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(array.as_ref(), &options)
+        .map_err(|e| Error::Sql { problem: format!("rows as JSON: {e}") })?;
+    Ok(formatter.value(row).to_string())
 }
 
 /// Shortens every string inside `value`.
 pub fn shorten_all(value: &mut Value) {
     match value {
-        Value::String(text) if text.len() > MAX_TEXT => *text = shorten(text),
+        Value::String(text) => *text = shorten(text),
         Value::Array(items) => items.iter_mut().for_each(shorten_all),
         Value::Object(fields) => fields.values_mut().for_each(shorten_all),
         _ => {}
     }
-}
-
-/// `text` for a terminal: control characters and direction overrides escaped, because a label is data.
-pub fn printable(text: &str) -> String {
-    let hostile = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.chars().any(hostile) {
-        return text.to_owned();
-    }
-    text.chars().map(|c| if hostile(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }

@@ -40,7 +40,13 @@ fn row_schema(name: &str) -> Value {
                 t if t.starts_with("List") => json!(["array", "null"]),
                 _ => json!(["string", "null"]),
             };
-            (c.name.clone(), json!({"type": kind, "description": format!("{} [{}]", c.meaning, c.unit)}))
+            let mut property = json!({"type": kind, "description": format!("{} [{}]", c.meaning, c.unit)});
+            match c.type_name.as_str() {
+                "List<Int64>" => property["items"] = json!({"type": "integer"}),
+                "List<Utf8>" => property["items"] = json!({"type": "string"}),
+                _ => {}
+            }
+            (c.name.clone(), property)
         })
         .collect();
     let names: Vec<&str> = header.columns.iter().map(|c| c.name.as_str()).collect();
@@ -75,6 +81,9 @@ fn query_schema() -> Value {
                         result["properties"]["edges"] =
                             json!({"anyOf": [{"type": "null"}, {"type": "array", "items": row_schema("call_edges")}]});
                         result["properties"]["edges_reason"] = json!({"type": ["string", "null"]});
+                        if let Some(required) = result["required"].as_array_mut() {
+                            required.extend([json!("edges"), json!("edges_reason")]);
+                        }
                     }
                     if let Some(fields) = result.as_object_mut() {
                         fields.remove("$schema");
@@ -84,8 +93,10 @@ fn query_schema() -> Value {
                 }
                 query::Shape::Ranking(field) => json!({
                     "type": "object",
-                    "required": ["total", "displayed", "truncated", field],
+                    "required": ["entrypoint", "outer_wall_time_ns", "total", "displayed", "truncated", field],
                     "properties": {
+                        "entrypoint": {"type": "string"},
+                        "outer_wall_time_ns": {"type": ["integer", "null"]},
                         "total": {"type": "integer"},
                         "displayed": {"type": "integer", "maximum": 50},
                         "truncated": {"type": "boolean"},
@@ -101,14 +112,26 @@ fn query_schema() -> Value {
     schema
 }
 
-/// Gives the rows of a document the schema of their query.
-fn with_rows(mut schema: Value, places: &[(&str, &str)]) -> Value {
-    for (pointer, query) in places {
-        if let Some(place) = schema.pointer_mut(pointer) {
-            *place = row_schema(query);
+/// What the documentation of a field begins with whose rows are a query's.
+const ROWS_OF: &str = "Rows of query `";
+
+/// Gives every list of rows the schema of the query that its documentation names.
+fn with_rows(schema: &mut Value) {
+    if let Some(fields) = schema.as_object_mut() {
+        let query = fields.get("description").and_then(Value::as_str).and_then(|d| d.strip_prefix(ROWS_OF));
+        if let Some(row) = query.and_then(|d| d.split('`').next()).map(row_schema) {
+            if fields.contains_key("$ref") {
+                // A bounded list: the shared part, and what its rows are.
+                fields.insert("properties".to_owned(), json!({"rows": {"items": row}}));
+            } else {
+                fields.insert("items".to_owned(), row);
+            }
+            return;
         }
+        fields.values_mut().for_each(with_rows);
+    } else if let Some(items) = schema.as_array_mut() {
+        items.iter_mut().for_each(with_rows);
     }
-    schema
 }
 
 fn sql_schema() -> Value {
@@ -121,7 +144,11 @@ fn sql_schema() -> Value {
         "required": ["schema", "tool", "columns", "rows"],
         "properties": {
             "schema": {"const": sql::SCHEMA},
-            "tool": {"type": "object", "required": ["package", "version"]},
+            "tool": {
+                "type": "object",
+                "required": ["package", "version"],
+                "properties": {"package": {"type": "string"}, "version": {"type": "string"}},
+            },
             "columns": {
                 "type": "array",
                 "items": {
@@ -143,30 +170,15 @@ fn sql_schema() -> Value {
 pub fn documents() -> Vec<(String, Value)> {
     let mut documents = vec![
         ("evidence".to_owned(), generated::<summary::EvidencePacket>(summary::EVIDENCE_SCHEMA)),
-        (
-            "overview".to_owned(),
-            with_rows(
-                generated::<overview::Overview>(overview::SCHEMA),
-                &[("/$defs/Gradients/properties/states/items", "gradient_states")],
-            ),
-        ),
+        ("overview".to_owned(), generated::<overview::Overview>(overview::SCHEMA)),
         ("protocol".to_owned(), generated::<protocol::Protocol>(protocol::SCHEMA)),
         ("query".to_owned(), query_schema()),
         ("sql".to_owned(), sql_schema()),
+        ("summary".to_owned(), generated::<summary::Summary>(summary::SCHEMA)),
     ];
-    let rows = [
-        ("slowest_host_spans", "slowest_host"),
-        ("operations", "ops"),
-        ("labels", "labels"),
-        ("gradients", "gradients"),
-        ("tensor_stats", "tensor_stats"),
-    ];
-    let places: Vec<(String, &str)> =
-        rows.iter().map(|(field, query)| (format!("/properties/{field}/items"), *query)).collect();
-    let mut places: Vec<(&str, &str)> = places.iter().map(|(p, q)| (p.as_str(), *q)).collect();
-    places.push(("/$defs/FullMemory/properties/logical/items", "memory_totals"));
-    places.push(("/$defs/FullMemory/properties/physical/items", "device_memory"));
-    documents.push(("summary".to_owned(), with_rows(generated::<summary::Summary>(summary::SCHEMA), &places)));
+    for (_, schema) in &mut documents {
+        with_rows(schema);
+    }
     documents
 }
 

@@ -13,10 +13,11 @@ use parquet::arrow::ArrowWriter;
 use serde_json::json;
 
 use super::documents::TOOL;
-use super::rows::{json_rows, printable};
+use super::rows::json_rows;
 use super::write::{self, Target};
 use crate::error::{Error, Result};
 use crate::session::Session;
+use crate::text::printable;
 
 /// The schema of the JSON form.
 pub const SCHEMA: &str = "candle-graph/sql/1";

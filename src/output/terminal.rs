@@ -6,7 +6,8 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::overview::Overview;
-use super::rows::{Row, printable, shorten};
+use super::rows::Row;
+use crate::text::{printable, shorten};
 
 /// How text is set off.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +70,13 @@ pub fn count(n: u64) -> String {
     groups.join(",")
 }
 
+/// Text of the trace: bounded, and without anything a terminal obeys.
+fn show(text: &str) -> String {
+    printable(&shorten(text))
+}
+
 fn text(row: &Row, column: &str) -> String {
-    printable(&shorten(row.get(column).and_then(Value::as_str).unwrap_or("-")))
+    show(row.get(column).and_then(Value::as_str).unwrap_or("-"))
 }
 
 fn time(row: &Row, column: &str) -> String {
@@ -122,18 +128,18 @@ pub fn overview(o: &Overview, style: Style) -> String {
     let _ = writeln!(
         out,
         "{}  {unit} {} on {}, {}",
-        style.heading(&printable(&p.entrypoint)),
+        style.heading(&show(&p.entrypoint)),
         p.capture_step,
-        printable(&p.device),
+        show(&p.device),
         style.level(p.outcome),
     );
     let mut facts = vec![p.timestamp.clone()];
     facts.extend(p.candle_version.as_ref().map(|v| format!("candle {v}")));
     facts.extend(p.build_profile.clone());
     facts.extend(p.cpu_model.clone());
-    let _ = writeln!(out, "{}", style.faint(&printable(&facts.join(" · "))));
+    let _ = writeln!(out, "{}", style.faint(&facts.iter().map(|f| show(f)).collect::<Vec<_>>().join(" · ")));
     if let Some(reason) = &p.reason {
-        let _ = writeln!(out, "reason: {}", printable(&shorten(reason)));
+        let _ = writeln!(out, "reason: {}", show(reason));
     }
     let c = &o.counts.events;
     let _ = writeln!(
@@ -161,11 +167,7 @@ pub fn overview(o: &Overview, style: Style) -> String {
 fn timing(out: &mut String, o: &Overview, style: Style) {
     let Some(t) = &o.timing else {
         section(out, style, "Host time", 0, 0);
-        let _ = writeln!(
-            out,
-            "  unavailable: {}",
-            printable(&shorten(o.timing_unavailable_reason.as_deref().unwrap_or("")))
-        );
+        let _ = writeln!(out, "  unavailable: {}", show(o.timing_unavailable_reason.as_deref().unwrap_or("")));
         return;
     };
     let list = &t.slowest_host_spans;
@@ -217,6 +219,17 @@ fn gradients_and_memory(out: &mut String, o: &Overview, style: Style) {
         let states: Vec<String> =
             o.gradients.states.iter().map(|r| format!("{} {}", number(r, "gradients"), text(r, "state"))).collect();
         let _ = writeln!(out, "  {}", states.join(", "));
+        let without = &o.gradients.not_present;
+        let rows: Vec<Vec<String>> = without
+            .rows
+            .iter()
+            .map(|r| vec![format!("{}/{}", text(r, "root"), text(r, "key")), text(r, "state")])
+            .collect();
+        if !rows.is_empty() {
+            let more =
+                if without.truncated { format!("  {} of {}", without.displayed, without.total) } else { String::new() };
+            grid(out, style, &[&format!("parameter{more}"), "state"], &rows);
+        }
     }
     let logical = &o.memory.by_device;
     if !logical.rows.is_empty() {
@@ -263,14 +276,14 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
         let names: Vec<&str> = o.capabilities.iter().filter(|(_, c)| c.level == level).map(|(n, _)| *n).collect();
         if !names.is_empty() {
             let pad = " ".repeat(13 - level.len());
-            let _ = writeln!(out, "  {}{pad}{}", style.level(level), names.join(", "));
+            let _ = writeln!(out, "  {}{pad}{}", style.level(level), wrap(&names, 15));
         }
     }
     let errors: Vec<_> = o.health.issues.rows.iter().filter(|i| i.severity == "error").collect();
     if !errors.is_empty() {
         section(out, style, "Structural errors", errors.len(), o.health.error_count);
         for issue in errors {
-            let _ = writeln!(out, "  {}: {}", issue.code, printable(&shorten(&issue.message)));
+            let _ = writeln!(out, "  {}: {}", issue.code, show(&issue.message));
         }
     }
     if !o.findings.rows.is_empty() {
@@ -282,9 +295,30 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
     if !o.gaps.rows.is_empty() {
         section(out, style, "Not known", o.gaps.displayed, o.gaps.total);
         for gap in &o.gaps.rows {
-            let _ = writeln!(out, "  {}", printable(&shorten(gap)));
+            let _ = writeln!(out, "  {}", show(gap));
         }
     }
+}
+
+/// Words in lines of at most 100 columns, the second and later lines indented.
+fn wrap(words: &[&str], indent: usize) -> String {
+    let mut text = String::new();
+    let mut column = indent;
+    for (index, word) in words.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+            if column + word.len() + 2 > 100 {
+                let _ = write!(text, "\n{}", " ".repeat(indent));
+                column = indent;
+            } else {
+                text.push(' ');
+                column += 2;
+            }
+        }
+        text.push_str(word);
+        column += word.len();
+    }
+    text
 }
 
 /// A word as a POSIX shell reads it back.

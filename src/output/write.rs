@@ -29,7 +29,7 @@ pub fn write(target: Target<'_>, produce: impl FnOnce(&mut (dyn Write + Send)) -
     let mut file = tempfile::Builder::new()
         .prefix(".candle-graph-")
         .tempfile_in(directory)
-        .map_err(Error::io("create a file in", directory))?;
+        .map_err(Error::io("create a file here", directory))?;
     {
         let mut out = std::io::BufWriter::new(file.as_file_mut());
         produce(&mut out)?;

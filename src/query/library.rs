@@ -13,6 +13,7 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("tensor_stat_totals", include_str!("../../queries/tensor_stat_totals.sql")),
     ("gradients", include_str!("../../queries/gradients.sql")),
     ("gradient_states", include_str!("../../queries/gradient_states.sql")),
+    ("gradient_problems", include_str!("../../queries/gradient_problems.sql")),
     ("memory_totals", include_str!("../../queries/memory_totals.sql")),
     ("activation_evidence", include_str!("../../queries/activation_evidence.sql")),
     ("device_memory", include_str!("../../queries/device_memory.sql")),

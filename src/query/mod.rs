@@ -86,9 +86,32 @@ fn plan(session: &Session, name: &str, filter: &Filter) -> Result<DataFrame> {
 /// An unknown name, a filter the query does not take, the engine's own failures.
 pub fn rows(session: &Session, name: &str, filter: &Filter, page: Page) -> Result<Vec<RecordBatch>> {
     let frame = plan(session, name, filter)?;
-    let frame =
-        if page == Page::ALL { frame } else { frame.limit(page.offset, page.limit).map_err(|e| Error::sql(&e))? };
+    // No result is so long; the engine takes a larger number for a negative one.
+    let offset = page.offset.min(usize::MAX / 4);
+    let frame = if page == Page::ALL { frame } else { frame.limit(offset, page.limit).map_err(|e| Error::sql(&e))? };
     session.collect(frame)
+}
+
+/// The first rows of several queries, run at once: at most `limit + 1` of each, so that a full page is told from the
+/// whole.
+///
+/// # Errors
+/// As [`rows`].
+pub fn tops(session: &Session, names: &[&str], limit: usize) -> Result<Vec<Vec<RecordBatch>>> {
+    let frames = names
+        .iter()
+        .map(|name| plan(session, name, &Filter::default())?.limit(0, Some(limit + 1)).map_err(|e| Error::sql(&e)))
+        .collect::<Result<Vec<_>>>()?;
+    session.collect_all(frames)
+}
+
+/// The tables and views that query `name` reads, from its header.
+///
+/// # Errors
+/// An unknown name.
+pub fn reads(name: &str) -> Result<Vec<String>> {
+    let header = parse(text(name)?).map_err(|problem| Error::Query { query: name.to_owned(), problem })?;
+    Ok(header.reads)
 }
 
 /// How many rows of query `name` pass `filter`.

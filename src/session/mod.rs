@@ -7,7 +7,7 @@ mod views;
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -53,6 +53,8 @@ fn run_batches(traces: &[Trace]) -> Vec<RecordBatch> {
 pub struct Session {
     context: SessionContext,
     runtime: tokio::runtime::Runtime,
+    /// Removed with the session.
+    links: Links,
 }
 
 impl Session {
@@ -86,11 +88,12 @@ impl Session {
             tokio::runtime::Builder::new_multi_thread().worker_threads(partitions).build().map_err(|source| {
                 Error::Io { action: "start threads for", path: PathBuf::from("the query engine"), source }
             })?;
-        let session = Self { context, runtime };
+        let mut session = Self { context, runtime, links: Links::default() };
         for spec in tables::events() {
             let files: Vec<PathBuf> =
                 traces.iter().flat_map(|t| t.files.get(spec.name).cloned().unwrap_or_default()).collect();
-            session.register(spec.name, parquet_table(files, plain(&spec.schema(None)))?)?;
+            let table = parquet_table(files, plain(&spec.schema(None)), &mut session.links)?;
+            session.register(spec.name, table)?;
         }
         let runs = run_batches(traces);
         session.register_batches("run", plain(&candle_graph_record::tables::run::spec().schema(None)), runs)?;
@@ -151,6 +154,27 @@ impl Session {
         self.wait(frame.collect()).map_err(|e| Error::sql(&e))
     }
 
+    /// Runs several plans at once and collects the rows of each, in their order.
+    ///
+    /// # Errors
+    /// The first failure the engine reports.
+    pub fn collect_all(&self, frames: Vec<DataFrame>) -> Result<Vec<Vec<RecordBatch>>> {
+        self.wait(async {
+            let running: Vec<_> = frames.into_iter().map(|frame| tokio::spawn(frame.collect())).collect();
+            let mut results = Vec::with_capacity(running.len());
+            for result in running {
+                let rows = result.await.map_err(|e| Error::Sql { problem: format!("a query was stopped: {e}") })?;
+                results.push(rows.map_err(|e| Error::sql(&e))?);
+            }
+            Ok(results)
+        })
+    }
+
+    /// Whether `name` is a view.
+    pub fn is_view(&self, name: &str) -> bool {
+        VIEWS.iter().any(|(view, _)| *view == name)
+    }
+
     /// The names of everything that can be queried, with whether it is a view.
     pub fn names(&self) -> BTreeMap<String, bool> {
         let mut names: BTreeMap<String, bool> = tables::all().iter().map(|t| (t.name.to_owned(), false)).collect();
@@ -165,22 +189,61 @@ fn plain(schema: &SchemaRef) -> SchemaRef {
     Arc::new(arrow::datatypes::Schema::new(fields))
 }
 
-fn parquet_table(files: Vec<PathBuf>, schema: SchemaRef) -> Result<Arc<dyn TableProvider>> {
+fn parquet_table(files: Vec<PathBuf>, schema: SchemaRef, links: &mut Links) -> Result<Arc<dyn TableProvider>> {
     if files.is_empty() {
         return Ok(Arc::new(EmptyTable::new(schema)));
     }
-    let urls = files.iter().map(|f| file_url(f)).collect::<Result<Vec<_>>>()?;
+    let urls = files.iter().map(|f| file_url(&links.name(f)?)).collect::<Result<Vec<_>>>()?;
     let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
     let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options).with_schema(schema);
     Ok(Arc::new(ListingTable::try_new(config).map_err(|e| Error::sql(&e))?))
 }
 
+/// Whether the engine can name a path: it keeps names as UTF-8 text without control characters.
+fn nameable(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| !text.chars().any(char::is_control))
+}
+
 /// A path as the engine takes it: every character a name, never a pattern.
-fn file_url(path: &std::path::Path) -> Result<ListingTableUrl> {
-    let absolute = std::path::absolute(path).map_err(Error::io("resolve", path))?;
-    let url = url::Url::from_file_path(&absolute)
+fn file_url(path: &Path) -> Result<ListingTableUrl> {
+    let url = url::Url::from_file_path(path)
         .map_err(|()| Error::input(path, "cannot be given to the query engine as a file URL"))?;
     ListingTableUrl::try_new(url, None).map_err(|e| Error::sql(&e))
+}
+
+/// Other names for files whose own the engine cannot keep: symbolic links in a scratch directory.
+#[derive(Default)]
+struct Links {
+    directory: Option<tempfile::TempDir>,
+    made: usize,
+}
+
+impl Links {
+    /// The absolute path of a file, or of a link to it.
+    fn name(&mut self, path: &Path) -> Result<PathBuf> {
+        let absolute = std::path::absolute(path).map_err(Error::io("resolve", path))?;
+        if nameable(&absolute) {
+            return Ok(absolute);
+        }
+        let directory = match &self.directory {
+            Some(directory) => directory,
+            None => self.directory.insert(crate::load::scratch_dir()?),
+        };
+        self.made += 1;
+        let link = directory.path().join(format!("{}.parquet", self.made));
+        symlink(&absolute, &link).map_err(Error::io("link to", path))?;
+        Ok(link)
+    }
+}
+
+#[cfg(unix)]
+fn symlink(target: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+#[cfg(not(unix))]
+fn symlink(_: &Path, _: &Path) -> std::io::Result<()> {
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "the query engine cannot name this path"))
 }
 
 fn schema_batch() -> RecordBatch {

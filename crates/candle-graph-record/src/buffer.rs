@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex};
 
 use arrow_array::RecordBatch;
 
+use crate::clock::CpuClock;
 use crate::names::{ExecutionStep, SpanKind};
 use crate::table::{Row, Table, TableBuilder};
 use crate::tables::device_intervals::{DEVICE_INTERVALS, DeviceInterval};
@@ -21,20 +22,32 @@ use crate::tables::tensors::{TENSORS, Tensor};
 /// Estimated bytes a thread may buffer before the writer has shown how fast it is.
 const FIRST_BYTES: usize = 256 << 10;
 
+/// Rows of the last cut that the next buffers are made for: growing a buffer copies it, on the program's time.
+const ROWS_AHEAD: usize = 64 * 1024;
+
 /// Builders that exist once a row needs them: a cut of an idle table costs nothing.
 pub(crate) struct Lazy<R: Row + 'static> {
     table: &'static Table<R>,
+    rows_ahead: usize,
     builder: Option<Box<TableBuilder<R>>>,
 }
 
 impl<R: Row> Lazy<R> {
     fn new(table: &'static Table<R>) -> Self {
-        Self { table, builder: None }
+        Self { table, rows_ahead: 0, builder: None }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, seq: i64, row: &R::Of<'_>) {
-        self.builder.get_or_insert_with(|| Box::new(self.table.builder())).push(seq, row);
+        let Self { table, rows_ahead, builder } = self;
+        builder.get_or_insert_with(|| Box::new(table.builder_for(*rows_ahead))).push(seq, row);
+    }
+
+    /// The rows; what stays is ready for as many again.
+    fn take(&mut self) -> Self {
+        let builder = self.builder.take();
+        self.rows_ahead = builder.as_ref().map_or(0, |b| b.len()).min(ROWS_AHEAD);
+        Self { table: self.table, rows_ahead: 0, builder }
     }
 
     fn finish(&mut self, run_id: &str, into: &mut Vec<(&'static str, RecordBatch)>) {
@@ -75,6 +88,21 @@ impl Default for Rows {
 }
 
 impl Rows {
+    /// The rows of all tables; none are left.
+    pub(crate) fn take(&mut self) -> Self {
+        Self {
+            spans: self.spans.take(),
+            ops: self.ops.take(),
+            tensors: self.tensors.take(),
+            tensor_stats: self.tensor_stats.take(),
+            gradients: self.gradients.take(),
+            memory: self.memory.take(),
+            device_memory: self.device_memory.take(),
+            device_intervals: self.device_intervals.take(),
+            edges: self.edges.take(),
+        }
+    }
+
     /// The rows as batches, by table name.
     pub(crate) fn finish(mut self, run_id: &str) -> Vec<(&'static str, RecordBatch)> {
         let mut batches = Vec::new();
@@ -136,6 +164,7 @@ pub(crate) struct Held {
     pub(crate) wait_at: usize,
     /// Open spans this thread opened, oldest first.
     pub(crate) open: Vec<OpenSpan>,
+    pub(crate) cpu: CpuClock,
 }
 
 impl Held {
@@ -163,7 +192,8 @@ pub(crate) struct Slot {
 impl Slot {
     pub(crate) fn new(thread_id: i64) -> Self {
         let (ask_at, wait_at) = (FIRST_BYTES / 2, FIRST_BYTES);
-        let held = Held { rows: Rows::default(), bytes: 0, ask_at, wait_at, open: Vec::new() };
+        let held =
+            Held { rows: Rows::default(), bytes: 0, ask_at, wait_at, open: Vec::new(), cpu: CpuClock::default() };
         Self { thread_id, held: Mutex::new(held), taken: Condvar::new() }
     }
 

@@ -162,7 +162,7 @@ fn take_cut(shared: &Shared, last: bool, pace: &Pace) -> Taken {
             // Not yet recorded: they take no number of their own and sort behind everything that has one.
             taken.open.push(i64::MAX, &span.row(slot.thread_id, None, None));
         }
-        taken.rows.push(std::mem::take(&mut held.rows));
+        taken.rows.push(held.rows.take());
         taken.bytes += std::mem::take(&mut held.bytes);
         let (ask_at, wait_at) = limits.unwrap_or((held.wait_at / 2, held.wait_at));
         (held.ask_at, held.wait_at) = (ask_at, wait_at);

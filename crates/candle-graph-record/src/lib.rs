@@ -8,6 +8,7 @@ mod buffer;
 #[cfg(feature = "candle")]
 pub mod candle;
 mod clock;
+mod columns;
 mod contract;
 mod error;
 mod flush;

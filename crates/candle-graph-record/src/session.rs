@@ -11,7 +11,6 @@ use std::thread::{JoinHandle, ThreadId};
 use std::time::Instant;
 
 use crate::buffer::{Held, OpenSpan, Slot};
-use crate::clock::thread_cpu_ns;
 use crate::error::{Error, Result};
 use crate::flush::{self, Orders};
 use crate::names::{ExecutionStep, GradientState, MemoryCategory, Outcome, SpanKind};
@@ -222,18 +221,18 @@ impl Shared {
     fn open_root(&self, name: &str) {
         let span =
             SpanFacts { parent: None, name, kind: SpanKind::Function, step: None, measured: false, on_stack: false };
-        self.with_slot(|slot| self.push_open(slot, &span, None));
+        self.with_slot(|slot| self.push_open(slot, &span));
     }
 
-    fn open_span(self: &Arc<Self>, span: &SpanFacts<'_>) -> OwnedSpan {
-        let cpu_start = thread_cpu_ns();
+    fn open_span(&self, span: &SpanFacts<'_>) -> (Arc<Slot>, u64, i64) {
         self.with_slot(|slot| {
-            let (id, start_ns) = self.push_open(slot, span, cpu_start);
-            OwnedSpan { shared: Arc::clone(self), slot: Arc::clone(slot), id, start_ns }
+            let (id, start_ns) = self.push_open(slot, span);
+            (Arc::clone(slot), id, start_ns)
         })
     }
 
-    fn push_open(&self, slot: &Slot, span: &SpanFacts<'_>, cpu_start: Option<u64>) -> (u64, i64) {
+    /// Opens a span in this thread's slot.
+    fn push_open(&self, slot: &Slot, span: &SpanFacts<'_>) -> (u64, i64) {
         let mut held = slot.lock();
         let id = self.spans.fetch_add(1, Ordering::Relaxed) + 1;
         let parent = if id == ROOT { None } else { Some(span.parent.or_else(|| held.top()).unwrap_or(ROOT)) };
@@ -243,6 +242,7 @@ impl Shared {
         if self.status.load(Ordering::Relaxed) & ENDED == 0 {
             let &SpanFacts { name, kind, step, measured, on_stack, .. } = span;
             let name = name.to_owned();
+            let cpu_start = if id == ROOT { None } else { held.cpu.at(start_ns) };
             held.open.push(OpenSpan { id, parent, name, kind, step, measured, start_ns, cpu_start, on_stack });
         }
         (id, start_ns)
@@ -258,7 +258,10 @@ impl Shared {
         let own_thread =
             SLOTS.try_with(|slots| slots.borrow().iter().any(|(_, own)| Arc::ptr_eq(own, slot))).unwrap_or(false);
         let cpu_ns = match span.cpu_start {
-            Some(start) if own_thread => thread_cpu_ns().map(|now| now.saturating_sub(start) as i64),
+            // Read outside the two wall clock reads, so it can exceed them by a hair: a thread cannot.
+            Some(start) if own_thread => {
+                held.cpu.at(end_ns).map(|now| (now.saturating_sub(start) as i64).min(end_ns - span.start_ns))
+            }
             _ => None,
         };
         let seq = self.next_seq();
@@ -308,7 +311,7 @@ fn within(what: &'static str, timestamp: i64, span_start: i64, now: i64) -> Resu
 
 /// One capture in progress. Shared by reference or `Arc`; every method but `finish` and `finish_failed` takes `&self`.
 pub struct TraceSession {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     path: PathBuf,
     writer: Mutex<Option<JoinHandle<Result<PathBuf>>>>,
 }
@@ -384,8 +387,8 @@ impl TraceSession {
 
     fn guard(&self, name: &str, kind: SpanKind, step: Option<ExecutionStep>, measured: bool) -> SpanGuard<'_> {
         let facts = SpanFacts { parent: None, name, kind, step, measured, on_stack: true };
-        let span = self.shared.open_span(&facts);
-        SpanGuard { span, _session: std::marker::PhantomData }
+        let (slot, id, start_ns) = self.shared.open_span(&facts);
+        SpanGuard { session: self, slot, id, start_ns }
     }
 
     /// Opens a span under the innermost open one of this thread, or under the root.
@@ -420,7 +423,8 @@ impl TraceSession {
         self.shared.counted(self.shared.open_span_only("open_span", parent))?;
         let name = name.as_ref();
         let facts = SpanFacts { parent: Some(parent.id), name, kind, step, measured: false, on_stack: false };
-        Ok(self.shared.open_span(&facts))
+        let (slot, id, start_ns) = self.shared.open_span(&facts);
+        Ok(OwnedSpan { shared: Arc::clone(&self.shared), slot, id, start_ns })
     }
 
     /// Records host work that has already ended, under the root, beside the live stack.
@@ -531,18 +535,26 @@ impl TraceSession {
         self.record_tensor_of(span, tensor, None)
     }
 
-    /// As [`TraceSession::record_tensor`], with the backend's name of its storage and the storage's size in bytes.
+    /// As [`TraceSession::record_tensor`], with the backend's name of its storage and the storage's size in bytes where
+    /// that can be known (`None`: any storage of the same device under that name is taken for the same). A name that
+    /// the backend reuses is told apart by recorded allocations and frees, or by another size or device: captures alone
+    /// of equal storages at one address, one after the other, look like one storage.
     pub fn record_tensor_with_storage(
         &self,
         span: SpanId,
         tensor: TensorRecord<'_>,
         storage: &str,
-        storage_bytes: u64,
+        storage_bytes: Option<u64>,
     ) -> Result<()> {
         self.record_tensor_of(span, tensor, Some((storage, storage_bytes)))
     }
 
-    fn record_tensor_of(&self, span: SpanId, tensor: TensorRecord<'_>, storage: Option<(&str, u64)>) -> Result<()> {
+    fn record_tensor_of(
+        &self,
+        span: SpanId,
+        tensor: TensorRecord<'_>,
+        storage: Option<(&str, Option<u64>)>,
+    ) -> Result<()> {
         const WHAT: &str = "record_tensor";
         let shared = &*self.shared;
         shared.counted((|| {
@@ -559,7 +571,7 @@ impl TraceSession {
             let birth = match storage {
                 Some((name, bytes)) => {
                     non_empty(WHAT, "storage_id", name)?;
-                    int(WHAT, "storage bytes", bytes)?;
+                    opt_int(WHAT, "storage bytes", bytes)?;
                     Some(shared.storages.capture(name, tensor.device, bytes))
                 }
                 None => None,
@@ -677,6 +689,7 @@ impl TraceSession {
                 category: memory.category.as_str(),
                 shape: shape.as_slice().to_vec(),
                 op_name: memory.op_name.map(str::to_owned),
+                timestamp_ns,
             };
             let birth = self.shared.storages.allocate(memory.storage_id, memory.device, memory.bytes, allocation);
             if let Some(replaced) = &birth.replaced {
@@ -767,7 +780,8 @@ impl TraceSession {
             storage_id: &storage.id,
             tensor_id: &allocation.tensor_id,
             device: &storage.device,
-            bytes: storage.bytes,
+            // An allocated storage has a size.
+            bytes: storage.bytes.unwrap_or(0),
             dtype: &allocation.dtype,
             category: MemoryCategory::parse(allocation.category).unwrap_or(MemoryCategory::Other),
             timestamp_ns: None,
@@ -775,6 +789,8 @@ impl TraceSession {
             shape: &[],
         };
         const WHAT: &str = "record_memory_alloc";
+        // No storage ends before it began, whatever time the next allocation claims.
+        let timestamp_ns = timestamp_ns.max(allocation.timestamp_ns);
         self.push_memory(WHAT, span, "end_unobserved", &storage.id, &memory, &allocation.shape, timestamp_ns)
     }
 

@@ -17,19 +17,29 @@ pub struct SpanId {
 /// A span that closes when it is dropped.
 #[must_use = "a span closes when its guard is dropped: bind it to a name for the length of the work"]
 pub struct SpanGuard<'s> {
-    pub(crate) span: OwnedSpan,
-    pub(crate) _session: std::marker::PhantomData<&'s TraceSession>,
+    /// Borrowed: a count that all threads share costs each of them more than the rest of a span.
+    pub(crate) session: &'s TraceSession,
+    /// The slot of the thread that opened it.
+    pub(crate) slot: Arc<Slot>,
+    pub(crate) id: u64,
+    pub(crate) start_ns: i64,
 }
 
 impl SpanGuard<'_> {
     /// The span's identity.
     pub fn id(&self) -> SpanId {
-        self.span.id()
+        SpanId { session: self.session.shared.session, id: self.id }
     }
 
     /// Nanoseconds since the span opened.
     pub fn elapsed_ns(&self) -> u64 {
-        self.span.elapsed_ns()
+        self.session.shared.now().saturating_sub(self.start_ns).max(0) as u64
+    }
+}
+
+impl Drop for SpanGuard<'_> {
+    fn drop(&mut self) {
+        self.session.shared.close_span(&self.slot, self.id);
     }
 }
 

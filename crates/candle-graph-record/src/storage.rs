@@ -16,7 +16,8 @@ pub(crate) struct Storage {
     /// `<backend name>#<birth>`.
     pub(crate) id: String,
     pub(crate) device: String,
-    pub(crate) bytes: u64,
+    /// `None`: captured where the size cannot be known.
+    pub(crate) bytes: Option<u64>,
     /// The facts of the recorded allocation; `None`: only captured, never allocated in this trace.
     pub(crate) allocated: Option<Allocation>,
 }
@@ -29,6 +30,8 @@ pub(crate) struct Allocation {
     pub(crate) category: &'static str,
     pub(crate) shape: Vec<i64>,
     pub(crate) op_name: Option<String>,
+    /// When it was allocated, on the session's clock.
+    pub(crate) timestamp_ns: i64,
 }
 
 /// What an allocation or a capture found.
@@ -81,24 +84,27 @@ impl Storages {
         if let Some(known) = shard.get_mut(name)
             && known.allocated.is_none()
             && known.device == device
-            && known.bytes == bytes
+            && known.bytes.is_none_or(|known| known == bytes)
         {
+            known.bytes = Some(bytes);
             known.allocated = Some(allocation);
             return Birth { id: known.id.clone(), replaced: None };
         }
         let id = self.new_id(name);
-        let storage = Storage { id: id.clone(), device: device.to_owned(), bytes, allocated: Some(allocation) };
+        let storage =
+            Storage { id: id.clone(), device: device.to_owned(), bytes: Some(bytes), allocated: Some(allocation) };
         let replaced = shard.insert(name.to_owned(), storage).filter(|s| s.allocated.is_some());
         Birth { id, replaced }
     }
 
     /// A capture sees the known storage, or begins the next when size or device say it cannot be the same.
     #[cfg_attr(not(feature = "candle"), allow(dead_code))]
-    pub(crate) fn capture(&self, name: &str, device: &str, bytes: u64) -> Birth {
+    pub(crate) fn capture(&self, name: &str, device: &str, bytes: Option<u64>) -> Birth {
         let mut shard = self.shard(name);
+        let same_size = |known: Option<u64>| known.zip(bytes).is_none_or(|(known, seen)| known == seen);
         if let Some(known) = shard.get(name)
             && known.device == device
-            && known.bytes == bytes
+            && same_size(known.bytes)
         {
             return Birth { id: known.id.clone(), replaced: None };
         }
@@ -111,9 +117,14 @@ impl Storages {
     /// A free ends the lifetime of the storage allocated under `name`.
     pub(crate) fn free(&self, name: &str, device: &str, bytes: u64) -> Result<String, FreeProblem> {
         let mut shard = self.shard(name);
+        if shard.get(name).is_some_and(|s| s.allocated.is_none()) {
+            // Its birth was never recorded, so neither is its end; but what comes to this address next is another.
+            shard.remove(name);
+        }
         match shard.get(name) {
-            Some(s) if s.allocated.is_none() => Err(FreeProblem::Unpaired),
-            Some(s) if s.bytes != bytes => Err(FreeProblem::OtherSize(s.bytes)),
+            Some(Storage { bytes: Some(allocated), .. }) if *allocated != bytes => {
+                Err(FreeProblem::OtherSize(*allocated))
+            }
             Some(s) if s.device != device => Err(FreeProblem::OtherDevice(s.device.clone())),
             Some(_) => Ok(shard.remove(name).map(|s| s.id).unwrap_or_default()),
             None => Err(FreeProblem::Unpaired),
@@ -132,6 +143,7 @@ mod tests {
             category: "activation",
             shape: vec![2],
             op_name: None,
+            timestamp_ns: 0,
         }
     }
 
@@ -157,8 +169,8 @@ mod tests {
     fn a_capture_of_another_size_or_device_begins_the_next_storage() {
         let storages = Storages::default();
         let first = storages.allocate("0x10", "cpu", 8, allocation());
-        assert_eq!(storages.capture("0x10", "cpu", 8).id, first.id);
-        let other = storages.capture("0x10", "cpu", 16);
+        assert_eq!(storages.capture("0x10", "cpu", Some(8)).id, first.id);
+        let other = storages.capture("0x10", "cpu", Some(16));
         assert_eq!(other.replaced.map(|s| s.id), Some(first.id));
         // An allocation of what was captured belongs to the captured storage.
         let same = storages.allocate("0x10", "cpu", 16, allocation());

@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+
+use crate::columns::{Lengths, Validity, Values};
 
 /// Version of the table layout. It rises when a column is renamed, removed or changes its meaning.
 pub const TABLES_SCHEMA: &str = "candle-graph/tables/1";
@@ -134,6 +135,21 @@ impl<R: Row> Get<R> {
         }
     }
 
+    /// An empty buffer of the column's kind.
+    fn values(&self, repeats: bool, rows: usize) -> Values {
+        let text = || Values::text(repeats, rows);
+        match self {
+            Get::Int(_) => Values::Int(Vec::with_capacity(rows)),
+            Get::OptInt(_) => Values::OptInt(Vec::with_capacity(rows), Validity::default()),
+            Get::Text(_) => Values::Text(text()),
+            Get::OptText(_) => Values::OptText(text(), Validity::default()),
+            Get::Bool(_) => Values::Bool(Vec::with_capacity(rows)),
+            Get::OptFloat(_) => Values::OptFloat(Vec::with_capacity(rows), Validity::default()),
+            Get::IntList(_) => Values::IntList(Lengths::default(), Vec::with_capacity(rows * 2)),
+            Get::TextList(_) => Values::TextList(Lengths::default(), text()),
+        }
+    }
+
     /// Whether the column may hold NULL (an absent fact).
     pub const fn nullable(&self) -> bool {
         matches!(self, Get::OptInt(_) | Get::OptText(_) | Get::OptFloat(_))
@@ -242,51 +258,15 @@ impl<R: Row> Table<R> {
 
     /// Empty builders for this table.
     pub fn builder(&'static self) -> TableBuilder<R> {
+        self.builder_for(0)
+    }
+
+    /// Empty builders with room for `rows` rows.
+    pub(crate) fn builder_for(&'static self, rows: usize) -> TableBuilder<R> {
         TableBuilder {
             table: self,
-            seq: Vec::new(),
-            columns: self.columns.iter().map(|c| Builder::new(c.get.kind())).collect(),
-        }
-    }
-}
-
-enum Builder {
-    Int(Int64Builder),
-    Text(StringBuilder),
-    Bool(BooleanBuilder),
-    Float(Float64Builder),
-    IntList(ListBuilder<Int64Builder>),
-    TextList(ListBuilder<StringBuilder>),
-}
-
-impl Builder {
-    fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Int | Kind::Timestamp => Builder::Int(Int64Builder::new()),
-            Kind::Text => Builder::Text(StringBuilder::new()),
-            Kind::Bool => Builder::Bool(BooleanBuilder::new()),
-            Kind::Float => Builder::Float(Float64Builder::new()),
-            Kind::IntList => Builder::IntList(ListBuilder::new(Int64Builder::new()).with_field(Field::new(
-                "item",
-                DataType::Int64,
-                false,
-            ))),
-            Kind::TextList => Builder::TextList(ListBuilder::new(StringBuilder::new()).with_field(Field::new(
-                "item",
-                DataType::Utf8,
-                false,
-            ))),
-        }
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Builder::Int(b) => Arc::new(b.finish()),
-            Builder::Text(b) => Arc::new(b.finish()),
-            Builder::Bool(b) => Arc::new(b.finish()),
-            Builder::Float(b) => Arc::new(b.finish()),
-            Builder::IntList(b) => Arc::new(b.finish()),
-            Builder::TextList(b) => Arc::new(b.finish()),
+            seq: Vec::with_capacity(rows),
+            columns: self.columns.iter().map(|c| c.get.values(c.repeats, rows)).collect(),
         }
     }
 }
@@ -295,7 +275,7 @@ impl Builder {
 pub struct TableBuilder<R: Row + 'static> {
     table: &'static Table<R>,
     seq: Vec<i64>,
-    columns: Vec<Builder>,
+    columns: Vec<Values>,
 }
 
 impl<R: Row> TableBuilder<R> {
@@ -313,26 +293,26 @@ impl<R: Row> TableBuilder<R> {
     #[inline]
     pub fn push(&mut self, seq: i64, row: &R::Of<'_>) {
         self.seq.push(seq);
-        for (column, builder) in self.table.columns.iter().zip(&mut self.columns) {
-            match (&column.get, builder) {
-                (Get::Int(get), Builder::Int(b)) => b.append_value(get(row)),
-                (Get::OptInt(get), Builder::Int(b)) => b.append_option(get(row)),
-                (Get::Text(get), Builder::Text(b)) => b.append_value(get(row)),
-                (Get::OptText(get), Builder::Text(b)) => b.append_option(get(row)),
-                (Get::Bool(get), Builder::Bool(b)) => b.append_value(get(row)),
-                (Get::OptFloat(get), Builder::Float(b)) => b.append_option(get(row)),
-                (Get::IntList(get), Builder::IntList(b)) => {
-                    b.values().append_slice(get(row));
-                    b.append(true);
+        for (column, values) in self.table.columns.iter().zip(&mut self.columns) {
+            match (&column.get, values) {
+                (Get::Int(get), Values::Int(v)) => v.push(get(row)),
+                (Get::OptInt(get), Values::OptInt(v, valid)) => Values::push_opt_int(v, valid, get(row)),
+                (Get::Text(get), Values::Text(t)) => t.push(get(row)),
+                (Get::OptText(get), Values::OptText(t, valid)) => Values::push_opt_text(t, valid, get(row)),
+                (Get::Bool(get), Values::Bool(v)) => v.push(get(row)),
+                (Get::OptFloat(get), Values::OptFloat(v, valid)) => Values::push_opt_float(v, valid, get(row)),
+                (Get::IntList(get), Values::IntList(lengths, v)) => {
+                    let items = get(row);
+                    v.extend_from_slice(items);
+                    lengths.push(items.len());
                 }
-                (Get::TextList(get), Builder::TextList(b)) => {
-                    for item in get(row) {
-                        b.values().append_value(item);
-                    }
-                    b.append(true);
+                (Get::TextList(get), Values::TextList(lengths, t)) => {
+                    let items = get(row);
+                    items.iter().for_each(|item| t.push(item));
+                    lengths.push(items.len());
                 }
-                // `builder()` makes each builder from the same accessor, so no other pair exists.
-                _ => unreachable!("column {} has a builder of another kind", column.name),
+                // `builder()` makes each buffer from the same accessor, so no other pair exists.
+                _ => unreachable!("column {} has a buffer of another kind", column.name),
             }
         }
     }
@@ -342,7 +322,7 @@ impl<R: Row> TableBuilder<R> {
         let seq = std::mem::take(&mut self.seq);
         let run_ids = StringArray::from_iter_values(std::iter::repeat_n(run_id, seq.len()));
         let mut arrays: Vec<ArrayRef> = vec![Arc::new(run_ids), Arc::new(arrow_array::Int64Array::from(seq))];
-        arrays.extend(self.columns.iter_mut().map(Builder::finish));
+        arrays.extend(self.columns.iter_mut().map(Values::take));
         RecordBatch::try_new(schema.clone(), arrays).expect("builders and schema come from the same column list")
     }
 }

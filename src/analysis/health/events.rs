@@ -30,12 +30,6 @@ impl Check<'_> {
         self.check_end(what, span_id, timestamp_ns);
     }
 
-    fn seen_tensor(&mut self, id: &str) {
-        if !self.unseen_tensors.is_empty() {
-            self.unseen_tensors.remove(id);
-        }
-    }
-
     pub(super) fn feed_ops(&mut self, batch: &RecordBatch) {
         self.counts.operations += batch.num_rows() as u64;
         let (spans, times) = (ints(batch, "span_id"), ints(batch, "timestamp_ns"));
@@ -45,7 +39,7 @@ impl Check<'_> {
         if !self.unseen_tensors.is_empty() {
             let inputs = batch["inputs"].as_list::<i32>().values().clone();
             for id in inputs.as_string::<i32>().iter().chain(batch["output"].as_string::<i32>().iter()).flatten() {
-                self.seen_tensor(id);
+                self.unseen_tensors.remove(id);
             }
         }
     }
@@ -53,10 +47,13 @@ impl Check<'_> {
     pub(super) fn feed_tensors(&mut self, batch: &RecordBatch) {
         self.counts.tensors += batch.num_rows() as u64;
         let spans = ints(batch, "span_id");
-        let ids = batch["tensor_id"].as_string::<i32>();
         for row in 0..batch.num_rows() {
             self.known_span("tensor", spans.value(row));
-            self.seen_tensor(ids.value(row));
+        }
+        if !self.unseen_tensors.is_empty() {
+            for id in batch["tensor_id"].as_string::<i32>().iter().flatten() {
+                self.unseen_tensors.remove(id);
+            }
         }
     }
 

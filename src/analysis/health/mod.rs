@@ -110,6 +110,17 @@ impl<'r> Check<'r> {
         }
     }
 
+    /// The columns of `table` that are still needed: tensor ids only while a data edge waits for one.
+    pub fn needs<'c>(&self, table: &str, columns: &[&'c str]) -> Vec<&'c str> {
+        let ids: &[&str] = match table {
+            "ops" => &["inputs", "output"],
+            "tensors" => &["tensor_id"],
+            _ => &[],
+        };
+        let idle = self.unseen_tensors.is_empty();
+        columns.iter().copied().filter(|c| !(idle && ids.contains(c))).collect()
+    }
+
     /// Feeds one batch of a table, with the columns of [`READS`], in their order.
     pub fn feed(&mut self, table: &str, batch: &RecordBatch) {
         match table {

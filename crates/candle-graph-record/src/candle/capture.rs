@@ -114,11 +114,7 @@ pub fn record_tensor(session: &TraceSession, span: SpanId, capture: &CandleCaptu
         dense_bytes: Some(capture.tensor_bytes),
         category: capture.category,
     };
-    match capture.storage_bytes {
-        Some(bytes) => session.record_tensor_with_storage(span, record, &capture.storage_id, bytes),
-        // The size tells a storage from the next at its address. Without it, no identity is better than a guess.
-        None => session.record_tensor(span, record),
-    }
+    session.record_tensor_with_storage(span, record, &capture.storage_id, capture.storage_bytes)
 }
 
 /// Records a tensor's metadata under a label.

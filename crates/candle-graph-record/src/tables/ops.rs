@@ -41,7 +41,7 @@ pub static OPS: Table<Op> = Table {
         Column {
             name: "op_index",
             unit: Unit::Id,
-            repeats: true,
+            repeats: false,
             doc: "Position among the operations of its span, from 0, in order of recording.",
             get: Get::Int(|r| r.op_index),
         },
@@ -49,7 +49,7 @@ pub static OPS: Table<Op> = Table {
         Column {
             name: "inputs",
             unit: Unit::Id,
-            repeats: true,
+            repeats: false,
             doc: "tensor_id of each input, in order.",
             get: Get::TextList(|r| r.inputs),
         },

@@ -94,7 +94,7 @@ pub static SPANS: Table<Span> = Table {
             name: "cpu_ns",
             unit: Unit::Ns,
             repeats: false,
-            doc: "CPU time of the opening thread between open and close; NULL where the platform has no such clock or the span closed on another thread.",
+            doc: "CPU time of the opening thread between open and close, exact to 5 us at either end; NULL where the platform has no such clock or the span closed on another thread.",
             get: Get::OptInt(|r| r.cpu_ns),
         },
     ],

@@ -113,7 +113,7 @@ fn a_closed_or_foreign_span_is_refused_by_every_call_that_needs_an_open_one() {
         let results = [
             session.record_op(span, op()),
             session.record_tensor(span, tensor()),
-            session.record_tensor_with_storage(span, tensor(), "0x1", 16),
+            session.record_tensor_with_storage(span, tensor(), "0x1", Some(16)),
             session.record_scalar(span, "loss", 1.0),
             session.record_stats(span, "w", &[1], "f32", &TensorStats { elements: 1, ..TensorStats::default() }),
             session.record_memory_alloc(span, memory()),
@@ -167,10 +167,10 @@ fn a_tensor_becomes_one_row() {
         category: MemoryCategory::Parameter,
         ..tensor()
     };
-    session.record_tensor_with_storage(session.root(), parameter.clone(), "0x10", 16).unwrap();
+    session.record_tensor_with_storage(session.root(), parameter.clone(), "0x10", Some(16)).unwrap();
     // The same storage again, then another of other size at its address.
-    session.record_tensor_with_storage(session.root(), parameter.clone(), "0x10", 16).unwrap();
-    session.record_tensor_with_storage(session.root(), parameter, "0x10", 32).unwrap();
+    session.record_tensor_with_storage(session.root(), parameter.clone(), "0x10", Some(16)).unwrap();
+    session.record_tensor_with_storage(session.root(), parameter, "0x10", Some(32)).unwrap();
     let tensors = Trace::read(session.finish().unwrap()).some("tensors");
     assert_eq!(tensors.all_ints("span_id"), [1; 4]);
     assert_eq!(tensors.texts("tensor_id")[..2], [Some("TensorId(7)"), Some("TensorId(8)")]);
@@ -190,8 +190,8 @@ fn a_tensor_becomes_one_row() {
             ("device", &|s| s.record_tensor(s.root(), TensorRecord { device: "", ..tensor() })),
             ("shape", &|s| s.record_tensor(s.root(), TensorRecord { shape: &[BEYOND as usize], ..tensor() })),
             ("dense_bytes", &|s| s.record_tensor(s.root(), TensorRecord { dense_bytes: Some(BEYOND), ..tensor() })),
-            ("storage_id", &|s| s.record_tensor_with_storage(s.root(), tensor(), "", 1)),
-            ("storage bytes", &|s| s.record_tensor_with_storage(s.root(), tensor(), "0x1", BEYOND)),
+            ("storage_id", &|s| s.record_tensor_with_storage(s.root(), tensor(), "", Some(1))),
+            ("storage bytes", &|s| s.record_tensor_with_storage(s.root(), tensor(), "0x1", Some(BEYOND))),
         ],
     );
 }
@@ -291,8 +291,8 @@ fn a_capture_of_another_storage_ends_the_allocated_one() {
     let root = session.root();
     session.record_memory_alloc(root, memory()).unwrap();
     // Seen as allocated, then the same address on another device.
-    session.record_tensor_with_storage(root, tensor(), "0x10", 16).unwrap();
-    session.record_tensor_with_storage(root, TensorRecord { device: "cuda:0", ..tensor() }, "0x10", 16).unwrap();
+    session.record_tensor_with_storage(root, tensor(), "0x10", Some(16)).unwrap();
+    session.record_tensor_with_storage(root, TensorRecord { device: "cuda:0", ..tensor() }, "0x10", Some(16)).unwrap();
     // The captured storage was never allocated here: its free pairs with nothing.
     assert!(
         refusal(session.record_memory_free(root, MemoryRecord { device: "cuda:0", ..memory() })).contains("storage_id")

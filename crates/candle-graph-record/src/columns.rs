@@ -1,0 +1,319 @@
+//! Column buffers: what a recording thread appends to. Plain vectors, because an append is the program's own time.
+//! In: values. Out: Arrow arrays of a column's kind. Left to neighbours: which columns a table has (`table`).
+//!
+//! Text that repeats is kept as a number of a short list: an append then costs a hash and a compare, no copy.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, StringArray};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+
+/// Which rows of a column are not NULL; nothing while all are.
+#[derive(Default)]
+pub(crate) struct Validity(Vec<bool>);
+
+impl Validity {
+    #[inline]
+    fn push(&mut self, valid: bool) {
+        self.0.push(valid);
+    }
+
+    fn take(&mut self) -> Option<NullBuffer> {
+        let valid = std::mem::take(&mut self.0);
+        if valid.iter().all(|v| *v) {
+            return None;
+        }
+        Some(NullBuffer::new(BooleanBuffer::collect_bool(valid.len(), |i| valid[i])))
+    }
+}
+
+/// Text end to end.
+pub(crate) struct Plain {
+    ends: Vec<i32>,
+    bytes: Vec<u8>,
+}
+
+impl Default for Plain {
+    fn default() -> Self {
+        Self { ends: vec![0], bytes: Vec::new() }
+    }
+}
+
+impl Plain {
+    fn with_capacity(rows: usize, bytes: usize) -> Self {
+        let mut ends = Vec::with_capacity(rows + 1);
+        ends.push(0);
+        Self { ends, bytes: Vec::with_capacity(bytes) }
+    }
+
+    #[inline]
+    fn push(&mut self, text: &str) {
+        append(&mut self.bytes, text.as_bytes());
+        // A thread waits for the writer long before 2 GiB; one text of that size is no label.
+        self.ends.push(i32::try_from(self.bytes.len()).expect("less than 2 GiB of text between two cuts"));
+    }
+
+    fn get(&self, index: usize) -> &[u8] {
+        &self.bytes[self.ends[index] as usize..self.ends[index + 1] as usize]
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    fn array(self, nulls: Option<NullBuffer>) -> StringArray {
+        let offsets = OffsetBuffer::new(ScalarBuffer::from(self.ends));
+        // SAFETY: every end follows a whole `str`, so each value is UTF-8 and the ends rise.
+        unsafe { StringArray::new_unchecked(offsets, Buffer::from_vec(self.bytes), nulls) }
+    }
+}
+
+/// Slots of the list's index: enough for the names of a model's operations, small enough to stay in the cache.
+const INDEX: usize = 512;
+
+/// Text as numbers of a list. An index slot that two texts share makes the list repeat one, which costs bytes only.
+pub(crate) struct Interned {
+    keys: Vec<u32>,
+    list: Plain,
+    index: Box<[u32; INDEX]>,
+}
+
+impl Interned {
+    fn with_capacity(rows: usize) -> Self {
+        Self { keys: Vec::with_capacity(rows), list: Plain::default(), index: Box::new([u32::MAX; INDEX]) }
+    }
+
+    #[inline]
+    fn push(&mut self, text: &str) {
+        let slot = &mut self.index[hash(text.as_bytes()) as usize % INDEX];
+        if *slot == u32::MAX || !equal(self.list.get(*slot as usize), text.as_bytes()) {
+            *slot = self.list.len() as u32;
+            self.list.push(text);
+        }
+        self.keys.push(*slot);
+    }
+
+    fn array(self, nulls: Option<NullBuffer>) -> StringArray {
+        let mut out = Plain::with_capacity(self.keys.len(), self.keys.len() * 8);
+        for key in self.keys {
+            let value = self.list.get(key as usize);
+            append(&mut out.bytes, value);
+            out.ends.push(i32::try_from(out.bytes.len()).expect("less than 2 GiB of text between two cuts"));
+        }
+        out.array(nulls)
+    }
+}
+
+/// `bytes` behind what `buffer` holds. Names are short, and a call of memcpy costs more than copying 32 bytes does.
+#[inline]
+fn append(buffer: &mut Vec<u8>, bytes: &[u8]) {
+    let length = bytes.len();
+    if !(8..=32).contains(&length) {
+        buffer.extend_from_slice(bytes);
+        return;
+    }
+    buffer.reserve(length);
+    // SAFETY: `length` bytes are reserved behind the buffer's end. Each copy reads `width` bytes from the start or up to
+    // the end of `bytes`, which are at least as many, and writes them to the same place in the reserved ones; the two
+    // together cover all, because `length <= 2 * width`.
+    unsafe {
+        let (from, to) = (bytes.as_ptr(), buffer.as_mut_ptr().add(buffer.len()));
+        if length >= 16 {
+            to.cast::<[u8; 16]>().write_unaligned(from.cast::<[u8; 16]>().read_unaligned());
+            let last = length - 16;
+            to.add(last).cast::<[u8; 16]>().write_unaligned(from.add(last).cast::<[u8; 16]>().read_unaligned());
+        } else {
+            to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned());
+            let last = length - 8;
+            to.add(last).cast::<u64>().write_unaligned(from.add(last).cast::<u64>().read_unaligned());
+        }
+        buffer.set_len(buffer.len() + length);
+    }
+}
+
+/// Whether two texts are equal, without a call where they are short.
+#[inline]
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    fn word(bytes: &[u8]) -> u64 {
+        u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"))
+    }
+    let length = a.len();
+    if length != b.len() {
+        return false;
+    }
+    match length {
+        0..=7 => a.iter().zip(b).all(|(a, b)| a == b),
+        8..=16 => word(a) == word(b) && word(&a[length - 8..]) == word(&b[length - 8..]),
+        _ => a == b,
+    }
+}
+
+/// A multiplicative hash over words, for an index that checks what it finds.
+#[inline]
+fn hash(bytes: &[u8]) -> u64 {
+    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut hash = bytes.len() as u64;
+    let mut words = bytes.chunks_exact(8);
+    for word in &mut words {
+        let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+        hash = (hash.rotate_left(5) ^ word).wrapping_mul(MIX);
+    }
+    let rest = words.remainder();
+    if !rest.is_empty() {
+        // The first, middle and last byte tell apart what is left of short names.
+        let (first, middle, last) = (rest[0], rest[rest.len() / 2], rest[rest.len() - 1]);
+        let word = u64::from(first) | u64::from(middle) << 8 | u64::from(last) << 16;
+        hash = (hash.rotate_left(5) ^ word).wrapping_mul(MIX);
+    }
+    hash >> 40
+}
+
+/// Text of one column.
+pub(crate) enum Text {
+    Plain(Plain),
+    Interned(Interned),
+}
+
+impl Text {
+    fn new(repeats: bool, rows: usize) -> Self {
+        if repeats {
+            Text::Interned(Interned::with_capacity(rows))
+        } else {
+            Text::Plain(Plain::with_capacity(rows, rows * 16))
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, text: &str) {
+        match self {
+            Text::Plain(t) => t.push(text),
+            Text::Interned(t) => t.push(text),
+        }
+    }
+
+    fn take(&mut self, nulls: Option<NullBuffer>) -> StringArray {
+        match self {
+            Text::Plain(t) => std::mem::take(t).array(nulls),
+            Text::Interned(t) => std::mem::replace(t, Interned::with_capacity(0)).array(nulls),
+        }
+    }
+}
+
+/// The lengths of a column of lists.
+#[derive(Default)]
+pub(crate) struct Lengths(Vec<usize>);
+
+impl Lengths {
+    #[inline]
+    pub(crate) fn push(&mut self, length: usize) {
+        self.0.push(length);
+    }
+
+    fn take(&mut self) -> OffsetBuffer<i32> {
+        OffsetBuffer::from_lengths(std::mem::take(&mut self.0))
+    }
+}
+
+/// One column.
+pub(crate) enum Values {
+    Int(Vec<i64>),
+    OptInt(Vec<i64>, Validity),
+    Text(Text),
+    OptText(Text, Validity),
+    Bool(Vec<bool>),
+    OptFloat(Vec<f64>, Validity),
+    IntList(Lengths, Vec<i64>),
+    TextList(Lengths, Text),
+}
+
+impl Values {
+    #[inline]
+    pub(crate) fn push_opt_int(values: &mut Vec<i64>, valid: &mut Validity, value: Option<i64>) {
+        values.push(value.unwrap_or_default());
+        valid.push(value.is_some());
+    }
+
+    #[inline]
+    pub(crate) fn push_opt_float(values: &mut Vec<f64>, valid: &mut Validity, value: Option<f64>) {
+        values.push(value.unwrap_or_default());
+        valid.push(value.is_some());
+    }
+
+    #[inline]
+    pub(crate) fn push_opt_text(text: &mut Text, valid: &mut Validity, value: Option<&str>) {
+        text.push(value.unwrap_or_default());
+        valid.push(value.is_some());
+    }
+
+    pub(crate) fn text(repeats: bool, rows: usize) -> Text {
+        Text::new(repeats, rows)
+    }
+
+    /// The column as an array; it is empty afterwards.
+    pub(crate) fn take(&mut self) -> ArrayRef {
+        let item = |data_type| Arc::new(Field::new("item", data_type, false));
+        match self {
+            Values::Int(v) => Arc::new(Int64Array::from(std::mem::take(v))),
+            Values::OptInt(v, valid) => Arc::new(Int64Array::new(std::mem::take(v).into(), valid.take())),
+            Values::Text(t) => Arc::new(t.take(None)),
+            Values::OptText(t, valid) => Arc::new(t.take(valid.take())),
+            Values::Bool(v) => Arc::new(BooleanArray::from(std::mem::take(v))),
+            Values::OptFloat(v, valid) => Arc::new(Float64Array::new(std::mem::take(v).into(), valid.take())),
+            Values::IntList(lengths, v) => {
+                let values = Arc::new(Int64Array::from(std::mem::take(v)));
+                Arc::new(ListArray::new(item(DataType::Int64), lengths.take(), values, None))
+            }
+            Values::TextList(lengths, t) => {
+                Arc::new(ListArray::new(item(DataType::Utf8), lengths.take(), Arc::new(t.take(None)), None))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array;
+
+    use super::*;
+
+    #[test]
+    fn interned_text_comes_back_as_it_was_pushed() {
+        let mut text = Text::new(true, 0);
+        // More texts than the index has slots, twice over, so that slots are shared and taken back.
+        let pushed: Vec<String> = (0..2 * INDEX).chain(0..2 * INDEX).map(|i| format!("layer.{i}.weight")).collect();
+        pushed.iter().for_each(|t| text.push(t));
+        let array = text.take(None);
+        assert!(array.iter().flatten().eq(pushed.iter().map(String::as_str)));
+        assert_eq!(text.take(None).len(), 0, "taken");
+    }
+
+    #[test]
+    fn short_and_long_texts_are_copied_and_compared_whole() {
+        let text: Vec<u8> = (0..100).collect();
+        for length in 0..=text.len() {
+            let mut buffer = vec![7];
+            append(&mut buffer, &text[..length]);
+            assert_eq!((buffer[0], &buffer[1..]), (7, &text[..length]));
+            assert!(equal(&buffer[1..], &text[..length]));
+            for changed in 0..length {
+                let mut other = text[..length].to_vec();
+                other[changed] ^= 1;
+                assert!(!equal(&other, &text[..length]), "byte {changed} of {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_absent_value_is_null_and_a_column_without_one_has_no_nulls() {
+        let (mut values, mut valid) = (Vec::new(), Validity::default());
+        Values::push_opt_int(&mut values, &mut valid, Some(1));
+        Values::push_opt_int(&mut values, &mut valid, None);
+        let array = Values::OptInt(values, valid).take();
+        assert_eq!((array.len(), array.null_count()), (2, 1));
+        let mut text = Text::new(false, 0);
+        let mut valid = Validity::default();
+        Values::push_opt_text(&mut text, &mut valid, Some(""));
+        assert_eq!(Values::OptText(text, valid).take().null_count(), 0, "empty text is text");
+    }
+}

@@ -1,0 +1,81 @@
+"""Fixtures: the command line, one recorded digits trace, generated traces, traces from outside."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import random_traces
+from harness import REPOSITORY, Cli, export_tables
+
+REQUIRED = {
+    "CANDLE_GRAPH_BIN": "the candle-graph executable (cargo build)",
+    "CANDLE_GRAPH_DIGITS": "the digits example (cargo build --example digits --features candle)",
+}
+OUTSIDE = ["trace-mlp", "trace-gpu", "synth-1e3", "trace-failed"]
+RANDOM_SEEDS = range(20)
+
+
+def pytest_configure(config):
+    for name, what in REQUIRED.items():
+        if not os.access(os.environ.get(name, ""), os.X_OK):
+            raise pytest.UsageError(f"set {name} to {what}; it is {os.environ.get(name)!r}")
+
+
+@pytest.fixture(scope="session")
+def binary():
+    return Path(os.environ["CANDLE_GRAPH_BIN"]).resolve()
+
+
+@pytest.fixture(scope="session")
+def cli(binary, tmp_path_factory):
+    return Cli(binary, tmp_path_factory.mktemp("cwd"))
+
+
+@pytest.fixture(scope="session")
+def digits_runs(tmp_path_factory):
+    """Three digits traces side by side, as `runs/<name>`."""
+    runs = tmp_path_factory.mktemp("runs")
+    example = Path(os.environ["CANDLE_GRAPH_DIGITS"]).resolve()
+    for number, update in enumerate([3, 4, 5]):
+        subprocess.run(
+            [example, runs / f"update-{number}", "--updates", "6", "--capture", str(update)],
+            cwd=runs,
+            check=True,
+            capture_output=True,
+        )
+    return sorted(runs.iterdir())
+
+
+@pytest.fixture(scope="session")
+def digits(digits_runs):
+    """One finished trace directory, recorded from a real training update."""
+    return digits_runs[0]
+
+
+@pytest.fixture(scope="session")
+def digits_tables(cli, digits, tmp_path_factory):
+    """The tables of the digits trace as files, the empty ones too."""
+    return export_tables(cli, [digits], tmp_path_factory.mktemp("digits-tables"))
+
+
+def outside_trace(name):
+    """A trace from outside the repository, or a skip."""
+    data = Path(os.environ.get("CANDLE_GRAPH_DATA", REPOSITORY.parent / "shared/data"))
+    path = data / "traces" / f"{name}.jsonl"
+    if not path.is_file():
+        pytest.skip(f"no {path}; set CANDLE_GRAPH_DATA to the folder that holds traces/")
+    return path
+
+
+@pytest.fixture(scope="session")
+def outside():
+    """All traces from outside, by name."""
+    return {name: outside_trace(name) for name in OUTSIDE}
+
+
+@pytest.fixture(scope="session")
+def random_inputs(tmp_path_factory):
+    """Generated traces: each with its path and the facts it was made of."""
+    folder = tmp_path_factory.mktemp("random")
+    return [random_traces.write(folder / f"random-{seed}.jsonl", seed) for seed in RANDOM_SEEDS]

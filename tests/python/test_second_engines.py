@@ -1,0 +1,254 @@
+"""The files of queries/ run unchanged in DuckDB and in datafusion-python and give the rows of the command line."""
+
+import datafusion
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import OUTSIDE
+from harness import (
+    EVENT_TABLES,
+    assert_rows,
+    bound,
+    columns_of,
+    export_tables,
+    level_p99,
+    of_run,
+    query_files,
+    takes,
+    view_files,
+)
+
+QUERIES = query_files()
+ARROW = {"Int64": pa.int64(), "Float64": pa.float64(), "Boolean": pa.bool_()}
+# What a packet holds of each query, to compare one trace without a call for each.
+IN_PACKET = {
+    "labels": ("summary", "labels"),
+    "ops": ("summary", "operations"),
+    "gradients": ("summary", "gradients"),
+    "tensor_stats": ("summary", "tensor_stats"),
+    "slowest_host": ("summary", "slowest_host_spans"),
+    "memory_totals": ("summary", "memory", "logical"),
+    "device_memory": ("summary", "memory", "physical"),
+    "tensors": ("tensors",),
+    "spans": ("graph", "spans"),
+    "call_edges": ("graph", "edges"),
+}
+
+
+def parameters(text, label=None, label_prefix=None):
+    """Values for the parameters a query has, and no others."""
+    return {n: v for n, v in {"label": label, "label_prefix": label_prefix}.items() if takes(text, n)}
+
+
+class Duck:
+    """DuckDB over Parquet files."""
+
+    def __init__(self, files):
+        self.connection = duckdb.connect()
+        for name, file in files.items():
+            self.connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{file}')")
+        for name, text in view_files().items():
+            self.connection.execute(f"CREATE VIEW {name} AS {text}")
+
+    def __call__(self, text, **values):
+        return self.connection.sql(text, params=values or None).to_arrow_table()
+
+
+class DataFusion:
+    """datafusion-python over the same files."""
+
+    def __init__(self, files):
+        self.context = datafusion.SessionContext()
+        for name, file in files.items():
+            self.context.register_parquet(name, str(file))
+        for name, text in view_files().items():
+            self.context.register_view(name, self.context.sql(text))
+
+    def __call__(self, text, **values):
+        values = {name: pa.scalar(value, pa.string()) for name, value in values.items()}
+        return self.context.sql(text, param_values=values or None).to_arrow_table()
+
+
+ENGINES = {"duckdb": Duck, "datafusion": DataFusion}
+
+
+def own_files(trace, exported):
+    """The files a trace holds, and for a table without rows an empty one."""
+    own = {name: trace / "tables" / f"{name}.parquet" for name in EVENT_TABLES}
+    own["run"] = trace / "run.parquet"
+    assert [n for n, f in own.items() if not f.exists()], "digits leaves some table empty"
+    return {name: file if file.exists() else exported[name] for name, file in own.items()}
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def on_digits(request, digits, digits_tables):
+    return ENGINES[request.param](own_files(digits, digits_tables))
+
+
+@pytest.fixture(scope="module")
+def outside_tables(cli, outside, tmp_path_factory):
+    """Four traces as one file a table."""
+    return export_tables(cli, outside.values(), tmp_path_factory.mktemp("outside-tables"))
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def on_outside(request, outside_tables):
+    return ENGINES[request.param](outside_tables)
+
+
+@pytest.fixture(scope="module")
+def by_run(outside_tables, tmp_path_factory):
+    """The same tables split again: files of one run, by run id."""
+    tables = {name: pq.read_table(file, partitioning=None) for name, file in outside_tables.items()}
+    files = {}
+    for index, run_id in enumerate(tables["run"]["run_id"].to_pylist()):
+        folder = tmp_path_factory.mktemp(f"run-{index}")
+        files[run_id] = {name: folder / f"{name}.parquet" for name in tables}
+        for name, rows in of_run(tables, run_id).items():
+            pq.write_table(rows, files[run_id][name])
+    return files
+
+
+def reference(cli, traces):
+    """What the command line gives for every query and view, with every parameter NULL."""
+    texts = {name: bound(text) for name, text in QUERIES.items()}
+    texts |= {name: f"SELECT * FROM {name} ORDER BY run_id, span_id" for name in view_files()}
+    answers = cli.batch(("sql", *traces, text, "--format", "json") for text in texts.values())
+    return {name: answer.json["rows"] for name, answer in zip(texts, answers)}
+
+
+@pytest.fixture(scope="module")
+def digits_reference(cli, digits):
+    return reference(cli, [digits])
+
+
+@pytest.fixture(scope="module")
+def outside_reference(cli, outside):
+    return reference(cli, outside.values())
+
+
+def assert_types(table, text):
+    """Names, order and types are those of the header: no engine widens a sum on the way."""
+    promised = columns_of(text)
+    assert table.column_names == list(promised)
+    for field in table.schema:
+        wanted = promised[field.name]
+        if wanted == "Utf8":
+            assert pa.types.is_string(field.type) or pa.types.is_string_view(field.type), field
+        elif wanted == "List<Int64>":
+            assert field.type.value_type == pa.int64(), field
+        else:
+            assert field.type == ARROW[wanted], field
+
+
+def assert_query(found, expected, name, what=None):
+    if name == "ops":
+        found = level_p99(found, expected)
+    assert_rows(found, expected, what or name)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_query_on_digits(on_digits, digits_reference, name):
+    table = on_digits(QUERIES[name], **parameters(QUERIES[name]))
+    assert_types(table, QUERIES[name])
+    assert_query(table.to_pylist(), digits_reference[name], name)
+
+
+@pytest.mark.parametrize("name", view_files())
+def test_view_on_digits(on_digits, digits_reference, name):
+    table = on_digits(f"SELECT * FROM {name} ORDER BY run_id, span_id")
+    assert_types(table, view_files()[name])
+    assert_rows(table.to_pylist(), digits_reference[name], name)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_query_over_many_runs(on_outside, outside_reference, name):
+    table = on_outside(QUERIES[name], **parameters(QUERIES[name]))
+    assert_types(table, QUERIES[name])
+    found, expected = table.to_pylist(), outside_reference[name]
+    assert_query(found, expected, name)
+
+
+@pytest.mark.parametrize("name", view_files())
+def test_view_over_many_runs(on_outside, outside_reference, name):
+    table = on_outside(f"SELECT * FROM {name} ORDER BY run_id, span_id")
+    assert_types(table, view_files()[name])
+    assert_rows(table.to_pylist(), outside_reference[name], name)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("trace", OUTSIDE)
+def test_one_outside_trace(cli, outside, by_run, trace, engine):
+    packet = cli("import", outside[trace]).json
+    files = by_run[packet["summary"]["provenance"]["run_id"]]
+    run = ENGINES[engine](files)
+    for name, place in IN_PACKET.items():
+        expected = packet
+        for step in place:
+            expected = expected and expected[step]
+        if expected is None:
+            assert packet["summary"]["provenance"]["outcome"] == "failed"
+            continue
+        text = QUERIES[name]
+        assert_query(run(text, **parameters(text)).to_pylist(), expected, name, f"{trace}: {name}")
+
+
+KIND_OF = {"tensor_stats": "tensor-stats"}
+VALUES = {
+    "labels": ("digits/update", "digits/"),
+    "spans": ("digits/forward", "digits/look"),
+    "slowest_host": ("digits/forward", "digits/"),
+    "ops": ("matmul", "re"),
+    "tensors": ("images", "gradient/"),
+    "tensor_stats": ("loss", "gradient"),
+    "gradients": ("model/layer0.weight", "model/"),
+}
+
+
+def test_every_parameter_is_tried():
+    assert sorted(VALUES) == sorted(n for n, t in QUERIES.items() if takes(t, "label") or takes(t, "label_prefix"))
+
+
+@pytest.fixture(scope="module")
+def filtered(cli, digits, digits_reference):
+    """The rows under each filter, from `query` where a kind takes it, else from free SQL."""
+    first = digits_reference["gradients"][0]
+    VALUES["gradients"] = (f"{first['root']}/{first['key']}", f"{first['root']}/{first['key'][:2]}")
+    calls = {}
+    for name, (label, prefix) in VALUES.items():
+        for filter_ in ({"label": label}, {"label_prefix": prefix}):
+            flag, value = next(iter(filter_.items()))
+            if name == "slowest_host":
+                call = ("sql", digits, bound(QUERIES[name], **filter_), "--format", "json")
+            else:
+                kind = KIND_OF.get(name, name)
+                call = ("query", digits, "--kind", kind, "--all", f"--{flag.replace('_', '-')}", value)
+            calls[name, flag] = (filter_, call)
+    answers = cli.batch(call for _, call in calls.values())
+    rows = [a.json["rows"] if "rows" in a.json else a.json["result"]["rows"] for a in answers]
+    return {key: (filter_, found) for (key, (filter_, _)), found in zip(calls.items(), rows)}
+
+
+@pytest.mark.parametrize("flag", ["label", "label_prefix"])
+@pytest.mark.parametrize("name", VALUES)
+def test_parameters_filter_alike(on_digits, filtered, digits_reference, name, flag):
+    filter_, expected = filtered[name, flag]
+    assert 0 < len(expected) <= len(digits_reference[name])
+    assert_query(on_digits(QUERIES[name], **parameters(QUERIES[name], **filter_)).to_pylist(), expected, name)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_parameters_that_match_nothing(on_digits, name):
+    for value in ("", "no such label", "'; DROP TABLE ops; --", "%", "_", "$label", "*"):
+        assert on_digits(QUERIES[name], **parameters(QUERIES[name], label=value)).num_rows == 0
+    everything = on_digits(QUERIES[name], **parameters(QUERIES[name]))
+    if name != "tensors":
+        # Every text begins with the empty one; a tensor without a label has none.
+        assert on_digits(QUERIES[name], **parameters(QUERIES[name], label_prefix="")).num_rows == everything.num_rows
+
+
+def test_a_file_of_queries_is_a_statement(cli, digits, digits_reference):
+    """Its first line is a comment, which is no option of the command line."""
+    answer = cli("sql", digits, QUERIES["op_names"], "--format", "json")
+    assert_rows(answer.json["rows"], digits_reference["op_names"], "op_names")
