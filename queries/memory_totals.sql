@@ -19,16 +19,25 @@ WITH devices AS (
 ),
 moved AS (
   SELECT
-    d.device_id,
-    m.timestamp_ns,
-    m.action = 'alloc' AS is_alloc,
-    m.action = 'free' AS is_free,
-    m.bytes,
-    sum(CASE WHEN m.action = 'alloc' THEN m.bytes ELSE -m.bytes END) OVER (
-      PARTITION BY d.device_id ORDER BY m.timestamp_ns, m.seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    device_id,
+    timestamp_ns,
+    is_alloc,
+    is_free,
+    delta_bytes,
+    sum(delta_bytes) OVER (
+      PARTITION BY device_id ORDER BY timestamp_ns, seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     ) AS live_bytes
-  FROM memory AS m
-  JOIN devices AS d ON m.run_id = d.run_id AND m.device = d.device
+  FROM (
+    SELECT
+      d.device_id,
+      m.timestamp_ns,
+      m.seq,
+      m.action = 'alloc' AS is_alloc,
+      m.action = 'free' AS is_free,
+      CASE WHEN m.action = 'alloc' THEN m.bytes ELSE -m.bytes END AS delta_bytes
+    FROM memory AS m
+    JOIN devices AS d ON m.run_id = d.run_id AND m.device = d.device
+  ) AS change
 ),
 peaked AS (
   SELECT *, max(live_bytes) OVER (PARTITION BY device_id) AS peak_bytes FROM moved
@@ -39,10 +48,10 @@ totals AS (
     count(CASE WHEN is_alloc THEN 1 END) AS storage_allocation_count,
     count(CASE WHEN is_free THEN 1 END) AS matched_storage_free_count,
     count(CASE WHEN NOT is_alloc AND NOT is_free THEN 1 END) AS unobserved_end_count,
-    CAST(coalesce(sum(CASE WHEN is_alloc THEN bytes END), 0) AS BIGINT) AS total_allocated_bytes,
+    CAST(coalesce(sum(CASE WHEN is_alloc THEN delta_bytes END), 0) AS BIGINT) AS total_allocated_bytes,
     CAST(max(peak_bytes) AS BIGINT) AS peak_live_bytes,
     min(CASE WHEN live_bytes = peak_bytes THEN timestamp_ns END) AS peak_timestamp_ns,
-    CAST(sum(CASE WHEN is_alloc THEN bytes ELSE -bytes END) AS BIGINT) AS retained_bytes
+    CAST(sum(delta_bytes) AS BIGINT) AS retained_bytes
   FROM peaked
   GROUP BY device_id
 )

@@ -13,8 +13,8 @@ use arrow::array::{Int64Array, RecordBatch, StringArray};
 use crate::analysis::health::{self, Check, Health};
 use crate::error::{Error, Result};
 use crate::load::Trace;
-use crate::query;
-use crate::session::{Limits, Session};
+use crate::query::{self, Filter};
+use crate::session::{Limits, SMALL, Session};
 use crate::tables;
 
 pub use capabilities::{Capability, Level};
@@ -36,6 +36,12 @@ type Tops = BTreeMap<&'static str, Vec<RecordBatch>>;
 /// Rows of a headline.
 pub const TOP: usize = 5;
 
+/// How many rows of a headline are fetched: of a small trace enough to count them all without a second query, of a
+/// large one just enough to see that there are more.
+fn fetched(trace: &Trace) -> usize {
+    if trace.events() < SMALL { 10_000 } else { TOP + 1 }
+}
+
 /// Runs the queries whose tables hold anything; the others have no rows.
 fn run_tops(session: &Session, trace: &Trace, names: &[&'static str]) -> Result<Tops> {
     let mut busy = Vec::new();
@@ -46,7 +52,7 @@ fn run_tops(session: &Session, trace: &Trace, names: &[&'static str]) -> Result<
             busy.push(*name);
         }
     }
-    let rows = query::tops(session, &busy, TOP)?;
+    let rows = query::tops(session, &busy, fetched(trace))?;
     Ok(busy.into_iter().zip(rows).collect())
 }
 
@@ -60,6 +66,10 @@ impl Evidence {
         let traces = [trace];
         let mut wanted = vec!["activation_evidence"];
         wanted.extend(headlines);
+        if traces[0].events() >= SMALL && headlines.contains(&"slowest_host") {
+            // Counted beside the ranking; of a small trace the ranking is fetched whole.
+            wanted.push("ranked_spans");
+        }
         let (health, started) = std::thread::scope(|scope| {
             let health = scope.spawn(|| check(&traces[0]));
             let started = Session::open(&traces, limits).and_then(|session| {
@@ -78,7 +88,8 @@ impl Evidence {
         Ok(Self { trace, session, health, capabilities, tops: Mutex::new(tops) })
     }
 
-    /// The first rows of a query without filter, at most [`TOP`] and one more; run once, however often it is asked for.
+    /// The first rows of a query without filter, more than [`TOP`] where there are more; run once, however often it is
+    /// asked for.
     ///
     /// # Errors
     /// The engine's own failures.
@@ -90,6 +101,27 @@ impl Evidence {
         let rows = run_tops(&self.session, &self.trace, &[name])?.remove(name).unwrap_or_default();
         tops.insert(name, rows.clone());
         Ok(rows)
+    }
+
+    /// The first [`TOP`] rows of a query, and how many it has.
+    ///
+    /// # Errors
+    /// The engine's own failures.
+    pub fn top_of(&self, name: &'static str) -> Result<(Vec<RecordBatch>, usize)> {
+        let rows = self.top(name)?;
+        let seen: usize = rows.iter().map(RecordBatch::num_rows).sum();
+        let total = match name {
+            _ if seen < fetched(&self.trace) => seen,
+            "slowest_host" => usize::try_from(Row::first(&self.top("ranked_spans")?).int("spans")).unwrap_or(seen),
+            _ => query::count(&self.session, name, &Filter::default())?,
+        };
+        let mut left = TOP;
+        let cut = |batch: RecordBatch| {
+            let batch = batch.slice(0, batch.num_rows().min(left));
+            left -= batch.num_rows();
+            batch
+        };
+        Ok((rows.into_iter().map(cut).collect(), total))
     }
 
     /// Whether a statement may read `coverage`, which costs a pass over the trace to make.

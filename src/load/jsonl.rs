@@ -1,41 +1,20 @@
 //! JSON lines, plain, `.gz`, `.zst` or from standard input, streamed into Parquet files in a scratch directory.
-//! In: lines. Out: a [`Trace`] like any other. Left to neighbours: the shape of a line (`wire`).
+//! In: lines. Out: a [`Trace`] like any other. Left to neighbours: what a line becomes
+//! (`import`), its shape (`wire`).
 //!
 //! Memory is bounded by one line, one row group and the spans that are open. Nothing is guessed: the first line that
 //! cannot be read is named, unless `salvage` asks for what precedes it.
 
-use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use arrow::datatypes::SchemaRef;
-use candle_graph_record::parquet_sink::writer_properties;
-use candle_graph_record::table::{Row, Table, TableBuilder};
-use candle_graph_record::tables::device_intervals::{DEVICE_INTERVALS, DeviceInterval, DeviceIntervalRow};
-use candle_graph_record::tables::device_memory::{DEVICE_MEMORY, DeviceMemory, DeviceMemoryRow};
-use candle_graph_record::tables::edges::{EDGES, Edge, EdgeRow};
-use candle_graph_record::tables::gradients::{GRADIENTS, Gradient, GradientRow};
-use candle_graph_record::tables::memory::{MEMORY, Memory, MemoryRow};
-use candle_graph_record::tables::ops::{OPS, Op, OpRow};
-use candle_graph_record::tables::run::RunRecord;
-use candle_graph_record::tables::spans::{SPANS, Span, SpanRow};
-use candle_graph_record::tables::tensor_stats::{TENSOR_STATS, TensorStat, TensorStatRow};
-use candle_graph_record::tables::tensors::{TENSORS, Tensor, TensorRow};
-use candle_graph_record::{
-    CaptureContract, CoverageLevel, DTYPES, ExecutionStep, GradientContract, Host, MeasurementScope, Outcome,
-    is_quantized,
-};
-use parquet::arrow::ArrowWriter;
-
-use super::{Form, Options, Trace, directory, wire};
-use crate::error::{Error, Result, one_line};
+use super::import::{Import, Problem};
+use super::{Options, Trace};
+use crate::error::{Error, Result};
 
 /// A line longer than this is damage or an attack, not an event.
 const MAX_LINE: u64 = 64 << 20;
-
-/// Rows held per table before they are encoded.
-const GROUP_ROWS: usize = 64 * 1024;
 
 pub(super) fn read_stdin(options: Options) -> Result<Trace> {
     let path = Path::new("-");
@@ -55,11 +34,11 @@ fn read(path: &Path, mut raw: Box<dyn BufRead + '_>, options: Options) -> Result
     }
     if head.starts_with(&[0x1f, 0x8b]) {
         let unpacked = BufReader::with_capacity(1 << 20, flate2::bufread::MultiGzDecoder::new(raw));
-        return Import::new(path)?.run(unpacked, options);
+        return import(path, unpacked, options);
     }
     if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         let decoder = zstd::Decoder::with_buffer(raw).map_err(Error::io("read", path))?;
-        return Import::new(path)?.run(BufReader::with_capacity(1 << 20, decoder), options);
+        return import(path, BufReader::with_capacity(1 << 20, decoder), options);
     }
     if head.starts_with(b"PAR1") {
         return Err(Error::input(
@@ -67,567 +46,54 @@ fn read(path: &Path, mut raw: Box<dyn BufRead + '_>, options: Options) -> Result
             "is one Parquet table; give the trace directory that holds it, or query it with DuckDB, polars or pandas",
         ));
     }
-    Import::new(path)?.run(raw, options)
+    import(path, raw, options)
 }
 
-/// One table on its way into a file.
-struct Output<R: Row + 'static> {
-    table: &'static Table<R>,
-    builder: TableBuilder<R>,
-    schema: SchemaRef,
-    path: PathBuf,
-    writer: Option<ArrowWriter<File>>,
-    rows: u64,
-}
-
-impl<R: Row> Output<R> {
-    fn new(table: &'static Table<R>, dir: &Path) -> Self {
-        Self {
-            table,
-            builder: table.builder(),
-            schema: table.spec().schema(None),
-            path: dir.join(format!("{}.parquet", table.name)),
-            writer: None,
-            rows: 0,
-        }
-    }
-
-    fn push(&mut self, run_id: &str, seq: i64, row: &R::Of<'_>) -> Result<()> {
-        self.builder.push(seq, row);
-        if self.builder.len() >= GROUP_ROWS { self.flush(run_id) } else { Ok(()) }
-    }
-
-    fn flush(&mut self, run_id: &str) -> Result<()> {
-        if self.builder.is_empty() {
-            return Ok(());
-        }
-        let parquet = |e: parquet::errors::ParquetError| Error::input(&self.path, one_line(&e.to_string()));
-        let writer = match &mut self.writer {
-            Some(writer) => writer,
-            none => {
-                self.schema = self.table.spec().schema(Some(run_id));
-                let file = File::create(&self.path).map_err(Error::io("create", &self.path))?;
-                let properties = writer_properties(&self.table.spec(), &self.schema);
-                none.insert(ArrowWriter::try_new(file, self.schema.clone(), Some(properties)).map_err(parquet)?)
+/// Reads line after line, and says how the lines end.
+fn import(path: &Path, mut input: impl BufRead, options: Options) -> Result<Trace> {
+    let mut import = Import::new(path)?;
+    let mut line = Vec::new();
+    let mut number = 0_u64;
+    let cut = loop {
+        line.clear();
+        number += 1;
+        let read = (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut line);
+        let problem = match read {
+            Ok(0) => break None,
+            Ok(_) if line.len() as u64 > MAX_LINE => "is longer than 64 MiB; this is no trace".to_owned(),
+            Ok(_) if line.last() != Some(&b'\n') && !is_whole(&line) => {
+                "is cut off in its middle; the trace was truncated".to_owned()
             }
-        };
-        let batch = self.builder.finish(run_id, &self.schema);
-        self.rows += batch.num_rows() as u64;
-        writer.write(&batch).map_err(parquet)
-    }
-
-    fn finish(mut self, run_id: &str, trace: &mut Trace) -> Result<()> {
-        self.flush(run_id)?;
-        if let Some(writer) = self.writer {
-            writer.close().map_err(|e| Error::input(&self.path, one_line(&e.to_string())))?;
-            trace.files.insert(self.table.name, vec![self.path]);
-            trace.rows.insert(self.table.name, self.rows);
-        }
-        Ok(())
-    }
-}
-
-/// A span whose end has not been read.
-struct Pending {
-    parent: Option<i64>,
-    name: String,
-    kind: &'static str,
-    step: Option<&'static str>,
-    measured: bool,
-    thread_id: i64,
-    start_ns: i64,
-}
-
-impl Pending {
-    fn row(&self, span_id: i64, duration_ns: Option<i64>, cpu_ns: Option<i64>) -> SpanRow<'_> {
-        SpanRow {
-            span_id,
-            parent_id: self.parent,
-            name: &self.name,
-            kind: self.kind,
-            step: self.step,
-            measured: self.measured,
-            thread_id: self.thread_id,
-            start_ns: self.start_ns,
-            duration_ns,
-            cpu_ns,
-        }
-    }
-}
-
-/// What a line can be refused for; the caller adds path and line number.
-type LineResult<T> = std::result::Result<T, Problem>;
-
-enum Problem {
-    Line(String),
-    Other(Error),
-}
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Self {
-        Problem::Other(error)
-    }
-}
-
-impl From<String> for Problem {
-    fn from(text: String) -> Self {
-        Problem::Line(text)
-    }
-}
-
-struct Import {
-    path: PathBuf,
-    scratch: tempfile::TempDir,
-    run: Option<RunRecord>,
-    run_id: String,
-    schema: String,
-    ended: bool,
-    seq: i64,
-    /// Ids that are not `s<number>`, numbered downwards from -1: no number of the other form is negative.
-    other_ids: HashMap<String, i64>,
-    pending: BTreeMap<i64, Pending>,
-    op_counts: HashMap<i64, i64>,
-    spans: Output<Span>,
-    ops: Output<Op>,
-    tensors: Output<Tensor>,
-    tensor_stats: Output<TensorStat>,
-    gradients: Output<Gradient>,
-    memory: Output<Memory>,
-    device_memory: Output<DeviceMemory>,
-    device_intervals: Output<DeviceInterval>,
-    edges: Output<Edge>,
-}
-
-impl Import {
-    fn new(path: &Path) -> Result<Self> {
-        let scratch = directory::scratch_dir()?;
-        let dir = scratch.path();
-        Ok(Self {
-            path: path.to_owned(),
-            run: None,
-            run_id: String::new(),
-            schema: String::new(),
-            ended: false,
-            seq: 0,
-            other_ids: HashMap::new(),
-            pending: BTreeMap::new(),
-            op_counts: HashMap::new(),
-            spans: Output::new(&SPANS, dir),
-            ops: Output::new(&OPS, dir),
-            tensors: Output::new(&TENSORS, dir),
-            tensor_stats: Output::new(&TENSOR_STATS, dir),
-            gradients: Output::new(&GRADIENTS, dir),
-            memory: Output::new(&MEMORY, dir),
-            device_memory: Output::new(&DEVICE_MEMORY, dir),
-            device_intervals: Output::new(&DEVICE_INTERVALS, dir),
-            edges: Output::new(&EDGES, dir),
-            scratch,
-        })
-    }
-
-    fn run(mut self, mut input: impl BufRead, options: Options) -> Result<Trace> {
-        let mut line = Vec::new();
-        let mut number = 0_u64;
-        let cut = loop {
-            line.clear();
-            number += 1;
-            let read = (&mut input).take(MAX_LINE + 1).read_until(b'\n', &mut line);
-            let problem = match read {
-                Ok(0) => break None,
-                Ok(_) if line.len() as u64 > MAX_LINE => "is longer than 64 MiB; this is no trace".to_owned(),
-                Ok(_) if line.last() != Some(&b'\n') && !is_whole(&line) => {
-                    "is cut off in its middle; the trace was truncated".to_owned()
-                }
-                Ok(_) => match self.line(line.trim_ascii()) {
-                    Ok(()) => continue,
-                    Err(Problem::Line(problem)) => problem,
-                    Err(Problem::Other(error)) => return Err(error),
-                },
-                Err(source) => format!("cannot be read ({source})"),
-            };
-            // Without a run there is nothing to salvage.
-            if options.salvage && self.run.is_some() {
-                break Some(format!("salvaged up to line {}: line {number} {problem}", number - 1));
-            }
-            let hint = if self.run.is_some() { "; `--salvage` reads what precedes it" } else { "" };
-            return Err(Error::Line { path: self.path, line: number, problem: format!("{problem}{hint}") });
-        };
-        self.end(number, cut, options)
-    }
-
-    fn end(mut self, number: u64, cut: Option<String>, options: Options) -> Result<Trace> {
-        let Some(mut run) = self.run.take() else {
-            return Err(Error::input(&self.path, "holds no line; a trace begins with a meta line"));
-        };
-        if !self.ended {
-            if cut.is_none() && !options.salvage {
-                let problem = "the trace ends without a terminal line: it was cut off, or is still being written; \
-                               `--salvage` reads what is there"
-                    .to_owned();
-                return Err(Error::Line { path: self.path, line: number - 1, problem });
-            }
-            run.outcome = Outcome::Interrupted;
-            run.reason = Some(cut.unwrap_or_else(|| "salvaged: the trace has no terminal line".to_owned()));
-        }
-        for (id, span) in std::mem::take(&mut self.pending) {
-            let seq = self.next_seq();
-            self.spans.push(&self.run_id, seq, &span.row(id, None, None))?;
-        }
-        let mut trace = Trace {
-            requested: self.path,
-            form: Form::JsonLines,
-            schema: self.schema,
-            run,
-            files: BTreeMap::new(),
-            rows: BTreeMap::new(),
-            _scratch: None,
-        };
-        let run_id = &self.run_id;
-        self.spans.finish(run_id, &mut trace)?;
-        self.ops.finish(run_id, &mut trace)?;
-        self.tensors.finish(run_id, &mut trace)?;
-        self.tensor_stats.finish(run_id, &mut trace)?;
-        self.gradients.finish(run_id, &mut trace)?;
-        self.memory.finish(run_id, &mut trace)?;
-        self.device_memory.finish(run_id, &mut trace)?;
-        self.device_intervals.finish(run_id, &mut trace)?;
-        self.edges.finish(run_id, &mut trace)?;
-        trace._scratch = Some(self.scratch);
-        Ok(trace)
-    }
-
-    fn next_seq(&mut self) -> i64 {
-        self.seq += 1;
-        self.seq - 1
-    }
-
-    /// `s<number>` is its number; any other id gets a negative one of its own.
-    fn id(&mut self, id: &str) -> i64 {
-        if let Some(digits) = id.strip_prefix('s')
-            && (digits == "0" || !digits.starts_with(['0', '+']))
-            && let Ok(number) = digits.parse::<i64>()
-            && number >= 0
-        {
-            return number;
-        }
-        let next = -1 - self.other_ids.len() as i64;
-        *self.other_ids.entry(id.to_owned()).or_insert(next)
-    }
-
-    fn line(&mut self, line: &[u8]) -> LineResult<()> {
-        if line.is_empty() {
-            return Err("is empty".to_owned().into());
-        }
-        let text = std::str::from_utf8(line).map_err(|e| format!("is not UTF-8 at byte {}", e.valid_up_to() + 1))?;
-        let wire::Kind { kind } = json(text)?;
-        if self.run.is_none() {
-            if kind != "meta" {
-                return Err(format!("has kind {kind:?}; a trace begins with a meta line").into());
-            }
-            return self.meta(json(text)?);
-        }
-        if self.ended {
-            return Err("follows the terminal line".to_owned().into());
-        }
-        match kind.as_ref() {
-            "span_start" => self.span_start(&json(text)?),
-            "span_end" => self.span_end(&json(text)?),
-            "op" => self.op(&json(text)?),
-            "tensor" => self.tensor(&json(text)?),
-            "tensor_stats" => self.tensor_stats(&json(text)?),
-            "memory" => self.memory(&json(text)?),
-            "device_memory" => self.device_memory(&json(text)?),
-            "device_interval" => self.device_interval(&json(text)?),
-            "gradient" => self.gradient(&json(text)?),
-            "edge" => self.edge(&json(text)?),
-            "terminal" => self.terminal(json(text)?),
-            "meta" => Err("is a second meta line".to_owned().into()),
-            other => Err(format!("has the unknown kind {other:?}").into()),
-        }
-    }
-
-    fn meta(&mut self, meta: wire::Meta) -> LineResult<()> {
-        if !wire::READ.contains(&meta.schema.as_str()) {
-            return Err(format!("has schema {:?}; this version reads {}", meta.schema, wire::READ.join(" and ")).into());
-        }
-        let c = meta.capture_contract;
-        let level = |l: Option<CoverageLevel>| l.unwrap_or(CoverageLevel::None);
-        self.run_id.clone_from(&meta.run_id);
-        self.schema = meta.schema;
-        self.run = Some(RunRecord {
-            run_id: meta.run_id,
-            correlation_id: meta.correlation_id,
-            entrypoint: meta.entrypoint,
-            phase: meta.phase,
-            started_at_us: utc_us(&meta.timestamp)?,
-            capture_step: int("capture_step", meta.capture_step)?,
-            warmup_steps: int("warmup_steps", meta.warmup_steps)?,
-            device: meta.device,
-            measured_region_device_synchronized: meta.measured_region_device_synchronized,
-            timing_mode: meta.timing_mode,
-            contract: CaptureContract {
-                measurement_scope: c.measurement_scope.unwrap_or(MeasurementScope::Unknown),
-                operations: level(c.operations),
-                activations: level(c.activations),
-                tensors: level(c.tensors),
-                gradients: level(c.gradients),
-                gradient_contract: c
-                    .gradient_contract
-                    .map(|g| GradientContract::unchecked(g.expected, g.families, g.manifest_sha256)),
-                logical_memory: level(c.logical_memory),
-                physical_memory: level(c.physical_memory),
-                device_timing: level(c.device_timing),
-                required_semantic_labels: c.required_semantic_labels,
-                gpu_expected_semantic_labels: c.gpu_expected_semantic_labels,
-                cpu_only_semantic_labels: c.cpu_only_semantic_labels,
+            Ok(_) => match import.line(line.trim_ascii()) {
+                Ok(()) => continue,
+                Err(Problem::Line(problem)) => problem,
+                Err(Problem::Other(error)) => return Err(error),
             },
-            identity: meta.comparison_identity,
-            tags: meta.tags,
-            outcome: Outcome::Interrupted,
-            reason: None,
-            ended_ns: None,
-            events_lost: 0,
-            candle_graph_version: meta.candle_graph_version,
-            host: Host {
-                os: meta.os,
-                host_name: meta.host_name,
-                cpu_model: meta.cpu_model,
-                logical_cores: meta.logical_cores,
-                toolchain: meta.toolchain,
-                build_profile: meta.build_profile,
-                candle_version: meta.candle_version,
-                git_revision: meta.git_revision,
-            },
-        });
-        Ok(())
-    }
-
-    fn span_start(&mut self, span: &wire::SpanStart<'_>) -> LineResult<()> {
-        let id = self.id(&span.id);
-        let parent = span.parent_id.as_ref().map(|p| self.id(p));
-        let pending = Pending {
-            parent,
-            name: span.name.clone().into_owned(),
-            kind: span.span_kind.as_str(),
-            step: span.step.map(ExecutionStep::as_str),
-            measured: span.measured,
-            thread_id: span.thread_id,
-            start_ns: int("start_ns", span.start_ns)?,
+            Err(source) => format!("cannot be read ({source})"),
         };
-        if let Some(first) = self.pending.insert(id, pending) {
-            // The same id twice: both rows are kept, and the health check names them.
-            let seq = self.next_seq();
-            self.spans.push(&self.run_id, seq, &first.row(id, None, None))?;
+        // Without a run there is nothing to salvage.
+        if options.salvage && import.has_run() {
+            break Some(format!("salvaged up to line {}: line {number} {problem}", number - 1));
         }
-        Ok(())
+        let hint = if import.has_run() { "; `--salvage` reads what precedes it" } else { "" };
+        return Err(Error::Line { path: path.to_owned(), line: number, problem: format!("{problem}{hint}") });
+    };
+    if !import.has_run() {
+        return Err(Error::input(path, "holds no line; a trace begins with a meta line"));
     }
-
-    fn span_end(&mut self, end: &wire::SpanEnd<'_>) -> LineResult<()> {
-        let id = self.id(&end.id);
-        let Some(span) = self.pending.remove(&id) else {
-            return Err(format!("ends span {:?}, which is not open", end.id).into());
-        };
-        let duration = int("duration_ns", end.duration_ns)?;
-        let seq = self.next_seq();
-        Ok(self.spans.push(&self.run_id, seq, &span.row(id, Some(duration), end.cpu_ns))?)
-    }
-
-    fn op(&mut self, op: &wire::Op<'_>) -> LineResult<()> {
-        let span_id = self.id(&op.span_id);
-        let count = self.op_counts.entry(span_id).or_insert(0);
-        let op_index = op.op_index.unwrap_or(*count);
-        *count = op_index + 1;
-        let seq = self.next_seq();
-        let row = OpRow {
-            span_id,
-            op_index,
-            name: &op.op_name,
-            inputs: &op.inputs,
-            output: op.output.as_deref(),
-            shape: &shape(&op.shape)?,
-            dtype: dtype(&op.dtype)?,
-            device: &op.device,
-            timestamp_ns: int("timestamp_ns", op.timestamp_ns)?,
-            duration_ns: int("duration_ns", op.duration_ns)?,
-            cpu_ns: op.cpu_ns,
-            thread_id: op.thread_id,
-            output_dense_bytes: opt_int("output_dense_bytes", op.output_dense_bytes)?,
-            input_dense_bytes: int("input_dense_bytes", op.input_dense_bytes)?,
-        };
-        Ok(self.ops.push(&self.run_id, seq, &row)?)
-    }
-
-    fn tensor(&mut self, tensor: &wire::Tensor<'_>) -> LineResult<()> {
-        let row = TensorRow {
-            span_id: self.id(&tensor.span_id),
-            tensor_id: &tensor.tensor_id,
-            storage_id: tensor.storage_id.as_deref(),
-            label: tensor.label.as_deref(),
-            shape: &shape(&tensor.shape)?,
-            dtype: dtype(&tensor.dtype)?,
-            device: &tensor.device,
-            requires_grad: tensor.requires_grad,
-            dense_bytes: opt_int("dense_bytes", tensor.dense_bytes)?,
-            category: tensor.category.as_str(),
-        };
-        let seq = self.next_seq();
-        Ok(self.tensors.push(&self.run_id, seq, &row)?)
-    }
-
-    fn tensor_stats(&mut self, stats: &wire::TensorStats<'_>) -> LineResult<()> {
-        if stats.non_finite > stats.elements {
-            return Err(format!("counts {} non-finite of {} elements", stats.non_finite, stats.elements).into());
+    if !import.has_ended() {
+        if cut.is_none() && !options.salvage {
+            let problem = "the trace ends without a terminal line: it was cut off, or is still being written; \
+                           `--salvage` reads what is there"
+                .to_owned();
+            return Err(Error::Line { path: path.to_owned(), line: number - 1, problem });
         }
-        // Of a tensor with non-finite elements the form holds zeros, which mean nothing.
-        let whole = |value: wire::Float<'_>| -> LineResult<Option<f64>> {
-            Ok(wire::float(value)?.filter(|_| stats.non_finite == 0 && stats.elements > 0))
-        };
-        // Of a wholly finite tensor the finite part is the whole.
-        let finite = |given, of_all| -> LineResult<Option<f64>> { Ok(wire::float(given)?.or(whole(of_all)?)) };
-        let count = |given: Option<i64>| given.or((stats.non_finite == 0).then_some(0));
-        let row = TensorStatRow {
-            span_id: self.id(&stats.span_id),
-            label: &stats.label,
-            shape: &shape(&stats.shape)?,
-            dtype: dtype(&stats.dtype)?,
-            elements: int("elements", stats.elements)?,
-            non_finite: int("non_finite", stats.non_finite)?,
-            nan: count(stats.nan),
-            pos_inf: count(stats.pos_inf),
-            neg_inf: count(stats.neg_inf),
-            rms: whole(stats.rms)?,
-            abs_max: whole(stats.abs_max)?,
-            mean: whole(stats.mean)?,
-            finite_rms: finite(stats.finite_rms, stats.rms)?,
-            finite_abs_max: finite(stats.finite_abs_max, stats.abs_max)?,
-            finite_mean: finite(stats.finite_mean, stats.mean)?,
-        };
-        let seq = self.next_seq();
-        Ok(self.tensor_stats.push(&self.run_id, seq, &row)?)
+        import.interrupt(cut.unwrap_or_else(|| "salvaged: the trace has no terminal line".to_owned()));
     }
-
-    fn memory(&mut self, memory: &wire::Memory<'_>) -> LineResult<()> {
-        let row = MemoryRow {
-            timestamp_ns: int("timestamp_ns", memory.timestamp_ns)?,
-            action: match memory.action {
-                wire::Action::Alloc => "alloc",
-                wire::Action::Free if memory.end_unobserved => "end_unobserved",
-                wire::Action::Free => "free",
-            },
-            storage_id: &memory.storage_id,
-            tensor_id: &memory.tensor_id,
-            span_id: self.id(&memory.span_id),
-            op_name: memory.op_name.as_deref(),
-            device: &memory.device,
-            bytes: int("bytes", memory.bytes)?,
-            shape: &shape(&memory.shape)?,
-            dtype: dtype(&memory.dtype)?,
-            category: memory.category.as_str(),
-        };
-        let seq = self.next_seq();
-        Ok(self.memory.push(&self.run_id, seq, &row)?)
-    }
-
-    fn device_memory(&mut self, memory: &wire::DeviceMemory<'_>) -> LineResult<()> {
-        let row = DeviceMemoryRow {
-            timestamp_ns: int("timestamp_ns", memory.timestamp_ns)?,
-            device: &memory.device,
-            used_bytes: opt_int("used_bytes", memory.used_bytes)?,
-            free_bytes: opt_int("free_bytes", memory.free_bytes)?,
-            reserved_bytes: opt_int("reserved_bytes", memory.reserved_bytes)?,
-            capacity_bytes: opt_int("capacity_bytes", memory.capacity_bytes)?,
-        };
-        let seq = self.next_seq();
-        Ok(self.device_memory.push(&self.run_id, seq, &row)?)
-    }
-
-    fn device_interval(&mut self, interval: &wire::DeviceInterval<'_>) -> LineResult<()> {
-        let row = DeviceIntervalRow {
-            span_id: self.id(&interval.span_id),
-            device: &interval.device,
-            stream_id: &interval.stream_id,
-            clock_id: &interval.clock_id,
-            backend: &interval.backend,
-            start_ns: int("start_ns", interval.start_ns)?,
-            duration_ns: int("duration_ns", interval.duration_ns)?,
-        };
-        let seq = self.next_seq();
-        Ok(self.device_intervals.push(&self.run_id, seq, &row)?)
-    }
-
-    fn gradient(&mut self, gradient: &wire::Gradient<'_>) -> LineResult<()> {
-        let row = GradientRow {
-            event_id: &gradient.event_id,
-            root: &gradient.root,
-            key: &gradient.key,
-            state: gradient.state.as_str(),
-            norm: wire::float(gradient.norm)?,
-        };
-        let seq = self.next_seq();
-        Ok(self.gradients.push(&self.run_id, seq, &row)?)
-    }
-
-    fn edge(&mut self, edge: &wire::Edge<'_>) -> LineResult<()> {
-        let row = EdgeRow {
-            kind: if edge.edge_kind == wire::EdgeKind::Call { "call" } else { "data" },
-            from_span: edge.from_span.as_ref().map(|id| self.id(id)),
-            to_span: edge.to_span.as_ref().map(|id| self.id(id)),
-            host_duration_ns: opt_int("host_duration_ns", edge.host_duration_ns)?,
-            from_tensor: edge.from_tensor.as_deref(),
-            to_tensor: edge.to_tensor.as_deref(),
-        };
-        let seq = self.next_seq();
-        Ok(self.edges.push(&self.run_id, seq, &row)?)
-    }
-
-    fn terminal(&mut self, terminal: wire::Terminal) -> LineResult<()> {
-        let ended_ns = int("timestamp_ns", terminal.timestamp_ns)?;
-        if let Some(run) = &mut self.run {
-            run.outcome = match terminal.outcome {
-                wire::TerminalOutcome::Complete => Outcome::Complete,
-                wire::TerminalOutcome::Failed if terminal.interrupted => Outcome::Interrupted,
-                wire::TerminalOutcome::Failed => Outcome::Failed,
-            };
-            run.reason = terminal.reason;
-            run.ended_ns = Some(ended_ns);
-            run.events_lost = terminal.events_lost;
-        }
-        self.ended = true;
-        Ok(())
-    }
+    import.finish()
 }
 
 /// Whether a line without a line feed is still one whole JSON value: a last line may lack it.
 fn is_whole(line: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
-}
-
-fn json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> LineResult<T> {
-    serde_json::from_str(text).map_err(|e| format!("is no event of a trace ({e})").into())
-}
-
-fn int(field: &str, value: u64) -> LineResult<i64> {
-    i64::try_from(value).map_err(|_| format!("has {field} {value}, more than an Int64 holds").into())
-}
-
-fn opt_int(field: &str, value: Option<u64>) -> LineResult<Option<i64>> {
-    value.map(|v| int(field, v)).transpose()
-}
-
-fn shape(dims: &[u64]) -> LineResult<Vec<i64>> {
-    dims.iter().map(|&d| int("shape", d)).collect()
-}
-
-fn dtype(dtype: &str) -> LineResult<&str> {
-    if DTYPES.contains(&dtype) || is_quantized(dtype) {
-        Ok(dtype)
-    } else {
-        Err(format!("has the unknown dtype {dtype:?}").into())
-    }
-}
-
-/// RFC 3339 to microseconds since the epoch.
-fn utc_us(text: &str) -> LineResult<i64> {
-    candle_graph_record::jsonl::parse_utc(text)
-        .ok_or_else(|| format!("has timestamp {text:?}, which is no RFC 3339 moment").into())
 }

@@ -4,7 +4,9 @@
 
 mod directory;
 mod files;
+mod import;
 mod jsonl;
+mod spill;
 mod wire;
 
 use std::collections::BTreeMap;

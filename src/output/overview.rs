@@ -11,13 +11,13 @@ use super::documents::{
 };
 use super::rows::{Row, json_rows, shorten_all};
 use crate::error::Result;
-use crate::evidence::{Evidence, TOP};
-use crate::query::{self, Filter};
+use crate::evidence::Evidence;
 
 /// The document's schema.
 pub const SCHEMA: &str = "candle-graph/overview/3";
 
-/// Queries that the overview shows whatever the capture's state.
+/// Queries that the overview shows. Rankings run too before the capture is known to be sound, and are dropped if it is not:
+/// waiting for the verdict would cost every sound one.
 pub const HEADLINES: &[&str] =
     &["op_names", "memory_totals", "gradient_states", "gradient_problems", "tensor_stat_totals", "device_memory"];
 
@@ -134,11 +134,8 @@ pub struct NextQuery {
 
 /// The first rows of a query, and how many there are in all.
 fn bounded(evidence: &Evidence, query: &'static str) -> Result<Bounded<Row>> {
-    let mut rows = json_rows(&evidence.top(query)?)?;
-    let total =
-        if rows.len() <= TOP { rows.len() } else { query::count(&evidence.session, query, &Filter::default())? };
-    rows.truncate(TOP);
-    Ok(Bounded::part(rows, total))
+    let (rows, total) = evidence.top_of(query)?;
+    Ok(Bounded::part(json_rows(&rows)?, total))
 }
 
 /// Builds the overview.
@@ -220,9 +217,11 @@ fn bounded_issues(health: &crate::analysis::health::Health) -> Vec<IssueOut> {
 }
 
 /// Wall time of the measured region, where there is exactly one.
+///
+/// # Errors
+/// The engine's own failures.
 pub fn outer_wall_ns(evidence: &Evidence) -> Result<Option<i64>> {
-    let frame = evidence.session.sql("SELECT duration_ns FROM measured_region")?;
-    Ok(crate::evidence::Row::first(&evidence.session.collect(frame)?).opt_int("duration_ns"))
+    Ok(crate::evidence::Row::first(&evidence.top("outer_wall")?).opt_int("outer_wall_time_ns"))
 }
 
 /// A provenance whose lists and texts are cut.

@@ -168,8 +168,10 @@ fn sql_schema() -> Value {
 
 /// Name and schema of every emitted document.
 pub fn documents() -> Vec<(String, Value)> {
+    let mut evidence = generated::<summary::EvidencePacket>(summary::EVIDENCE_SCHEMA);
+    evidence["$defs"]["Summary"]["properties"]["schema"] = json!({"const": summary::SCHEMA});
     let mut documents = vec![
-        ("evidence".to_owned(), generated::<summary::EvidencePacket>(summary::EVIDENCE_SCHEMA)),
+        ("evidence".to_owned(), evidence),
         ("overview".to_owned(), generated::<overview::Overview>(overview::SCHEMA)),
         ("protocol".to_owned(), generated::<protocol::Protocol>(protocol::SCHEMA)),
         ("query".to_owned(), query_schema()),

@@ -40,8 +40,12 @@ pub fn run(session: &Session, statement: &str, format: Format, target: Target<'_
     let frame = session.sql(statement)?;
     let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
     let mut stream = session.wait(frame.execute_stream()).map_err(|e| Error::sql(&e))?;
-    let mut next =
-        || -> Result<Option<RecordBatch>> { session.wait(stream.next()).transpose().map_err(|e| Error::sql(&e)) };
+    let mut next = || -> Result<Option<RecordBatch>> {
+        match session.wait(stream.next()).transpose().map_err(|e| Error::sql(&e))? {
+            None => session.all_there().map(|()| None),
+            batch => Ok(batch),
+        }
+    };
     write::write(target, |out| match format {
         Format::Table => table(out, &schema, &mut next),
         Format::Json => json_rows_out(out, &schema, &mut next),

@@ -6,6 +6,8 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("spans", include_str!("../../queries/spans.sql")),
     ("call_edges", include_str!("../../queries/call_edges.sql")),
     ("slowest_host", include_str!("../../queries/slowest_host.sql")),
+    ("outer_wall", include_str!("../../queries/outer_wall.sql")),
+    ("ranked_spans", include_str!("../../queries/ranked_spans.sql")),
     ("ops", include_str!("../../queries/ops.sql")),
     ("op_names", include_str!("../../queries/op_names.sql")),
     ("tensors", include_str!("../../queries/tensors.sql")),

@@ -7,11 +7,9 @@ mod library;
 use std::collections::HashMap;
 
 use arrow::array::RecordBatch;
-use datafusion::common::{ParamValues, ScalarValue};
-use datafusion::prelude::DataFrame;
 
 use crate::error::{Error, Result};
-use crate::session::Session;
+use crate::session::{Session, Statement};
 
 pub use header::{Header, NamedType, parse};
 pub use library::QUERIES;
@@ -56,28 +54,35 @@ fn text(name: &str) -> Result<&'static str> {
         .ok_or_else(|| Error::Query { query: name.to_owned(), problem: "is not in queries/".to_owned() })
 }
 
-/// Plans query `name`. Parameters are checked against its header, because the engine ignores a name it does not know.
-fn plan(session: &Session, name: &str, filter: &Filter) -> Result<DataFrame> {
+/// Query `name` with its parameters bound. They are checked against its header, because the engine ignores a name it
+/// does not know.
+fn bind(name: &str, filter: &Filter) -> Result<Statement> {
     let text = text(name)?;
     let in_query = |problem: String| Error::Query { query: name.to_owned(), problem };
     let header = parse(text).map_err(in_query)?;
-    let frame = session.sql(text).map_err(|e| in_query(e.to_string()))?;
     let given = [("label", &filter.label), ("label_prefix", &filter.label_prefix)];
-    if header.parameters.is_empty() {
-        if let Some((parameter, _)) = given.iter().find(|(_, value)| value.is_some()) {
-            return Err(in_query(format!("takes no parameter {parameter}")));
-        }
-        return Ok(frame);
+    if header.parameters.is_empty()
+        && let Some((parameter, _)) = given.iter().find(|(_, value)| value.is_some())
+    {
+        return Err(in_query(format!("takes no parameter {parameter}")));
     }
-    let mut values = HashMap::new();
+    let mut parameters = HashMap::new();
     for parameter in &header.parameters {
         let (_, value) = given
             .iter()
             .find(|(known, _)| *known == parameter.name)
             .ok_or_else(|| in_query(format!("declares parameter {}, which nothing binds", parameter.name)))?;
-        values.insert(parameter.name.clone(), ScalarValue::Utf8((*value).clone()).into());
+        parameters.insert(parameter.name.clone(), (*value).clone());
     }
-    frame.with_param_values(ParamValues::Map(values)).map_err(|e| in_query(Error::sql(&e).to_string()))
+    Ok(Statement { text, parameters, limit: None })
+}
+
+fn in_query(name: &str) -> impl Fn(Error) -> Error {
+    let query = name.to_owned();
+    move |e| match e {
+        Error::Sql { problem } => Error::Query { query: query.clone(), problem },
+        other => other,
+    }
 }
 
 /// Rows of query `name` that pass `filter`, cut to `page`.
@@ -85,24 +90,20 @@ fn plan(session: &Session, name: &str, filter: &Filter) -> Result<DataFrame> {
 /// # Errors
 /// An unknown name, a filter the query does not take, the engine's own failures.
 pub fn rows(session: &Session, name: &str, filter: &Filter, page: Page) -> Result<Vec<RecordBatch>> {
-    let frame = plan(session, name, filter)?;
     // No result is so long; the engine takes a larger number for a negative one.
     let offset = page.offset.min(usize::MAX / 4);
-    let frame = if page == Page::ALL { frame } else { frame.limit(offset, page.limit).map_err(|e| Error::sql(&e))? };
-    session.collect(frame)
+    let limit = (page != Page::ALL).then_some((offset, page.limit));
+    let mut results = session.run_all(vec![Statement { limit, ..bind(name, filter)? }]).map_err(in_query(name))?;
+    Ok(results.pop().unwrap_or_default())
 }
 
-/// The first rows of several queries, run at once: at most `limit + 1` of each, so that a full page is told from the
-/// whole.
+/// The first `limit` rows of several queries, run at once.
 ///
 /// # Errors
 /// As [`rows`].
 pub fn tops(session: &Session, names: &[&str], limit: usize) -> Result<Vec<Vec<RecordBatch>>> {
-    let frames = names
-        .iter()
-        .map(|name| plan(session, name, &Filter::default())?.limit(0, Some(limit + 1)).map_err(|e| Error::sql(&e)))
-        .collect::<Result<Vec<_>>>()?;
-    session.collect_all(frames)
+    let top = |name: &&str| Ok(Statement { limit: Some((0, Some(limit))), ..bind(name, &Filter::default())? });
+    session.run_all(names.iter().map(top).collect::<Result<Vec<_>>>()?)
 }
 
 /// The tables and views that query `name` reads, from its header.
@@ -119,6 +120,5 @@ pub fn reads(name: &str) -> Result<Vec<String>> {
 /// # Errors
 /// As [`rows`].
 pub fn count(session: &Session, name: &str, filter: &Filter) -> Result<usize> {
-    let frame = plan(session, name, filter)?;
-    session.wait(frame.count()).map_err(|e| Error::sql(&e))
+    session.count(bind(name, filter)?).map_err(in_query(name))
 }

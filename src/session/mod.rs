@@ -5,7 +5,7 @@
 
 mod views;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
+use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::datasource::MemTable;
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
@@ -42,17 +43,45 @@ impl Default for Limits {
 }
 
 /// Below this many events one partition is fastest: starting more costs more than they save.
-const SMALL: u64 = 100_000;
+pub const SMALL: u64 = 100_000;
 
 /// Rows of `run` shown as one batch per trace; the engine needs no more than that.
 fn run_batches(traces: &[Trace]) -> Vec<RecordBatch> {
     traces.iter().map(|t| t.run.to_batch()).collect()
 }
 
+/// No statement may define, write or set anything.
+fn read_only() -> SQLOptions {
+    SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false)
+}
+
+/// A statement that only reads, its text parameters, and which of its rows are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Statement {
+    pub text: &'static str,
+    /// By name, without the `$`; `None` binds NULL.
+    pub parameters: HashMap<String, Option<String>>,
+    /// Rows to skip and rows to keep (`None`: to the end).
+    pub limit: Option<(usize, Option<usize>)>,
+}
+
+impl Statement {
+    async fn plan(self, context: &SessionContext) -> datafusion::error::Result<DataFrame> {
+        let frame = context.sql_with_options(self.text, read_only()).await?;
+        if self.parameters.is_empty() {
+            return Ok(frame);
+        }
+        let values = self.parameters.into_iter().map(|(name, value)| (name, ScalarValue::Utf8(value).into()));
+        frame.with_param_values(ParamValues::Map(values.collect()))
+    }
+}
+
 /// A SQL context over traces; it cannot write, and reads no file but theirs.
 pub struct Session {
     context: SessionContext,
     runtime: tokio::runtime::Runtime,
+    /// What the tables read.
+    files: Vec<PathBuf>,
     /// Removed with the session.
     links: Links,
 }
@@ -75,6 +104,10 @@ impl Session {
         config.options_mut().execution.parquet.schema_force_view_types = false;
         config.options_mut().sql_parser.map_string_types_to_utf8view = false;
         config.options_mut().execution.parquet.skip_metadata = true;
+        if events < SMALL {
+            // Planning is most of the work here, and a second pass of the optimizer changes no plan that is worth it.
+            config.options_mut().optimizer.max_passes = 1;
+        }
         let sql = |e: &datafusion::error::DataFusionError| Error::sql(e);
         let pool = FairSpillPool::new(limits.memory_bytes);
         let top = std::num::NonZero::<usize>::MIN;
@@ -84,11 +117,11 @@ impl Session {
             .build_arc()
             .map_err(|e| sql(&e))?;
         let context = SessionContext::new_with_config_rt(config, environment);
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(partitions).build().map_err(|source| {
-                Error::Io { action: "start threads for", path: PathBuf::from("the query engine"), source }
-            })?;
-        let mut session = Self { context, runtime, links: Links::default() };
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(cores).build().map_err(|source| {
+            Error::Io { action: "start threads for", path: PathBuf::from("the query engine"), source }
+        })?;
+        let files = traces.iter().flat_map(|t| t.files.values().flatten().cloned()).collect();
+        let mut session = Self { context, runtime, files, links: Links::default() };
         for spec in tables::events() {
             let files: Vec<PathBuf> =
                 traces.iter().flat_map(|t| t.files.get(spec.name).cloned().unwrap_or_default()).collect();
@@ -137,8 +170,7 @@ impl Session {
     /// # Errors
     /// What the engine cannot plan, and every statement that would write, define or set something.
     pub fn sql(&self, text: &str) -> Result<DataFrame> {
-        let read_only = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
-        self.wait(self.context.sql_with_options(text, read_only)).map_err(|e| Error::sql(&e))
+        self.wait(self.context.sql_with_options(text, read_only())).map_err(|e| Error::sql(&e))
     }
 
     /// Runs a future of the engine to its end.
@@ -151,23 +183,62 @@ impl Session {
     /// # Errors
     /// What the engine reports while running.
     pub fn collect(&self, frame: DataFrame) -> Result<Vec<RecordBatch>> {
-        self.wait(frame.collect()).map_err(|e| Error::sql(&e))
+        let rows = self.wait(frame.collect()).map_err(|e| Error::sql(&e))?;
+        self.all_there()?;
+        Ok(rows)
     }
 
-    /// Runs several plans at once and collects the rows of each, in their order.
+    /// Checks, after rows were read, that no file of the trace has gone: the engine takes an absent file for an empty
+    /// one, and a recording that ends while it is read moves its files.
+    ///
+    /// # Errors
+    /// The file that is gone.
+    pub fn all_there(&self) -> Result<()> {
+        match self.files.iter().find(|f| !f.exists()) {
+            None => Ok(()),
+            Some(gone) => Err(Error::input(gone, "went away while it was read; run the command again")),
+        }
+    }
+
+    /// Plans and runs several statements at once, each on a thread of its own while there are any, and collects the
+    /// rows of each, in their order. Planning counts: for a small trace it is most of the work.
     ///
     /// # Errors
     /// The first failure the engine reports.
-    pub fn collect_all(&self, frames: Vec<DataFrame>) -> Result<Vec<Vec<RecordBatch>>> {
-        self.wait(async {
-            let running: Vec<_> = frames.into_iter().map(|frame| tokio::spawn(frame.collect())).collect();
+    pub fn run_all(&self, statements: Vec<Statement>) -> Result<Vec<Vec<RecordBatch>>> {
+        let results = self.wait(async {
+            let run = |statement: Statement| {
+                let context = self.context.clone();
+                tokio::spawn(async move {
+                    let limit = statement.limit;
+                    let frame = statement.plan(&context).await?;
+                    match limit {
+                        Some((skip, fetch)) => frame.limit(skip, fetch)?.collect().await,
+                        None => frame.collect().await,
+                    }
+                })
+            };
+            let running: Vec<_> = statements.into_iter().map(run).collect();
             let mut results = Vec::with_capacity(running.len());
             for result in running {
                 let rows = result.await.map_err(|e| Error::Sql { problem: format!("a query was stopped: {e}") })?;
                 results.push(rows.map_err(|e| Error::sql(&e))?);
             }
-            Ok(results)
-        })
+            Ok::<_, Error>(results)
+        })?;
+        self.all_there()?;
+        Ok(results)
+    }
+
+    /// How many rows a statement has.
+    ///
+    /// # Errors
+    /// The engine's own failures.
+    pub fn count(&self, statement: Statement) -> Result<usize> {
+        let rows = self.wait(async { statement.plan(&self.context).await?.count().await });
+        let rows = rows.map_err(|e| Error::sql(&e))?;
+        self.all_there()?;
+        Ok(rows)
     }
 
     /// Whether `name` is a view.

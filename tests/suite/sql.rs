@@ -437,6 +437,15 @@ fn ops_total_by_name_shape_dtype_and_device() {
 }
 
 #[test]
+fn the_region_has_a_wall_time_and_a_number_of_ranked_spans() {
+    golden("golden.jsonl", "outer_wall", json!([["update", 800]]));
+    // The eight rows of slowest_host.
+    golden("golden.jsonl", "ranked_spans", json!([[8]]));
+    golden("no_region.jsonl", "outer_wall", json!([]));
+    golden("no_region.jsonl", "ranked_spans", json!([[0]]));
+}
+
+#[test]
 fn op_names_share_the_host_time_of_all_operations() {
     // 100 and 40 + 60 + 0: half each, so by name.
     golden("golden.jsonl", "op_names", json!([["add", 1, 100, 0.5, null], ["matmul", 3, 100, 0.5, 30]]));

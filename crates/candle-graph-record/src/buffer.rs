@@ -22,36 +22,45 @@ use crate::tables::tensors::{TENSORS, Tensor};
 /// Estimated bytes a thread may buffer before the writer has shown how fast it is.
 const FIRST_BYTES: usize = 256 << 10;
 
-/// Rows of the last cut that the next buffers are made for: growing a buffer copies it, on the program's time.
-const ROWS_AHEAD: usize = 64 * 1024;
-
-/// Builders that exist once a row needs them: a cut of an idle table costs nothing.
+/// Builders that exist once a row needs them: a cut of an idle table costs nothing. Two of them take turns between the
+/// thread and the writer, so that a thread that records on and on touches no fresh memory.
 pub(crate) struct Lazy<R: Row + 'static> {
     table: &'static Table<R>,
-    rows_ahead: usize,
     builder: Option<Box<TableBuilder<R>>>,
+    spare: Option<Box<TableBuilder<R>>>,
 }
 
 impl<R: Row> Lazy<R> {
     fn new(table: &'static Table<R>) -> Self {
-        Self { table, rows_ahead: 0, builder: None }
+        Self { table, builder: None, spare: None }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, seq: i64, row: &R::Of<'_>) {
-        let Self { table, rows_ahead, builder } = self;
-        builder.get_or_insert_with(|| Box::new(table.builder_for(*rows_ahead))).push(seq, row);
+        let Self { table, builder, .. } = self;
+        builder.get_or_insert_with(|| Box::new(table.builder())).push(seq, row);
     }
 
-    /// The rows; what stays is ready for as many again.
+    /// The rows; none are left.
     fn take(&mut self) -> Self {
-        let builder = self.builder.take();
-        self.rows_ahead = builder.as_ref().map_or(0, |b| b.len()).min(ROWS_AHEAD);
-        Self { table: self.table, rows_ahead: 0, builder }
+        let builder = self.builder.take_if(|b| !b.is_empty());
+        if builder.is_some() {
+            self.builder = self.spare.take();
+        }
+        Self { table: self.table, builder, spare: None }
+    }
+
+    /// Takes emptied builders back.
+    fn give_back(&mut self, emptied: Self) {
+        if self.builder.is_none() {
+            self.builder = emptied.builder;
+        } else if self.spare.is_none() {
+            self.spare = emptied.builder;
+        }
     }
 
     fn finish(&mut self, run_id: &str, into: &mut Vec<(&'static str, RecordBatch)>) {
-        if let Some(mut builder) = self.builder.take().filter(|b| !b.is_empty()) {
+        if let Some(builder) = self.builder.as_mut().filter(|b| !b.is_empty()) {
             let schema = self.table.spec().schema(Some(run_id));
             into.push((self.table.name, builder.finish(run_id, &schema)));
         }
@@ -103,8 +112,21 @@ impl Rows {
         }
     }
 
-    /// The rows as batches, by table name.
-    pub(crate) fn finish(mut self, run_id: &str) -> Vec<(&'static str, RecordBatch)> {
+    /// Takes emptied builders back, for the rows of the cut after the next.
+    pub(crate) fn give_back(&mut self, emptied: Self) {
+        self.spans.give_back(emptied.spans);
+        self.ops.give_back(emptied.ops);
+        self.tensors.give_back(emptied.tensors);
+        self.tensor_stats.give_back(emptied.tensor_stats);
+        self.gradients.give_back(emptied.gradients);
+        self.memory.give_back(emptied.memory);
+        self.device_memory.give_back(emptied.device_memory);
+        self.device_intervals.give_back(emptied.device_intervals);
+        self.edges.give_back(emptied.edges);
+    }
+
+    /// The rows as batches, by table name; the builders are empty again.
+    pub(crate) fn finish(&mut self, run_id: &str) -> Vec<(&'static str, RecordBatch)> {
         let mut batches = Vec::new();
         self.spans.finish(run_id, &mut batches);
         self.tensors.finish(run_id, &mut batches);

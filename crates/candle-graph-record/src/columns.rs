@@ -1,7 +1,8 @@
 //! Column buffers: what a recording thread appends to. Plain vectors, because an append is the program's own time.
 //! In: values. Out: Arrow arrays of a column's kind. Left to neighbours: which columns a table has (`table`).
 //!
-//! Text that repeats is kept as a number of a short list: an append then costs a hash and a compare, no copy.
+//! Text that repeats is kept as a number of a short list: an append then costs a hash and a compare, no copy. Arrays are
+//! copies, and a buffer keeps its memory: fresh pages and growing vectors were 40% of what an event cost.
 
 use std::sync::Arc;
 
@@ -20,15 +21,16 @@ impl Validity {
     }
 
     fn take(&mut self) -> Option<NullBuffer> {
-        let valid = std::mem::take(&mut self.0);
-        if valid.iter().all(|v| *v) {
-            return None;
-        }
-        Some(NullBuffer::new(BooleanBuffer::collect_bool(valid.len(), |i| valid[i])))
+        let valid = &mut self.0;
+        let nulls = (!valid.iter().all(|v| *v))
+            .then(|| NullBuffer::new(BooleanBuffer::collect_bool(valid.len(), |i| valid[i])));
+        valid.clear();
+        nulls
     }
 }
 
 /// Text end to end.
+#[derive(Clone)]
 pub(crate) struct Plain {
     ends: Vec<i32>,
     bytes: Vec<u8>,
@@ -41,12 +43,6 @@ impl Default for Plain {
 }
 
 impl Plain {
-    fn with_capacity(rows: usize, bytes: usize) -> Self {
-        let mut ends = Vec::with_capacity(rows + 1);
-        ends.push(0);
-        Self { ends, bytes: Vec::with_capacity(bytes) }
-    }
-
     #[inline]
     fn push(&mut self, text: &str) {
         append(&mut self.bytes, text.as_bytes());
@@ -62,12 +58,20 @@ impl Plain {
         self.ends.len() - 1
     }
 
+    fn clear(&mut self) {
+        self.ends.truncate(1);
+        self.bytes.clear();
+    }
+
     fn array(self, nulls: Option<NullBuffer>) -> StringArray {
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.ends));
         // SAFETY: every end follows a whole `str`, so each value is UTF-8 and the ends rise.
         unsafe { StringArray::new_unchecked(offsets, Buffer::from_vec(self.bytes), nulls) }
     }
 }
+
+/// Texts of the list beyond which it begins anew with the next array.
+const LIST: usize = 4096;
 
 /// Slots of the list's index: enough for the names of a model's operations, small enough to stay in the cache.
 const INDEX: usize = 512;
@@ -80,8 +84,8 @@ pub(crate) struct Interned {
 }
 
 impl Interned {
-    fn with_capacity(rows: usize) -> Self {
-        Self { keys: Vec::with_capacity(rows), list: Plain::default(), index: Box::new([u32::MAX; INDEX]) }
+    fn new() -> Self {
+        Self { keys: Vec::new(), list: Plain::default(), index: Box::new([u32::MAX; INDEX]) }
     }
 
     #[inline]
@@ -94,12 +98,16 @@ impl Interned {
         self.keys.push(*slot);
     }
 
-    fn array(self, nulls: Option<NullBuffer>) -> StringArray {
-        let mut out = Plain::with_capacity(self.keys.len(), self.keys.len() * 8);
-        for key in self.keys {
-            let value = self.list.get(key as usize);
-            append(&mut out.bytes, value);
+    fn take(&mut self, nulls: Option<NullBuffer>) -> StringArray {
+        let mut out = Plain::default();
+        out.ends.reserve(self.keys.len());
+        for key in self.keys.drain(..) {
+            append(&mut out.bytes, self.list.get(key as usize));
             out.ends.push(i32::try_from(out.bytes.len()).expect("less than 2 GiB of text between two cuts"));
+        }
+        if self.list.len() > LIST {
+            self.list.clear();
+            self.index.fill(u32::MAX);
         }
         out.array(nulls)
     }
@@ -176,12 +184,8 @@ pub(crate) enum Text {
 }
 
 impl Text {
-    fn new(repeats: bool, rows: usize) -> Self {
-        if repeats {
-            Text::Interned(Interned::with_capacity(rows))
-        } else {
-            Text::Plain(Plain::with_capacity(rows, rows * 16))
-        }
+    pub(crate) fn new(repeats: bool) -> Self {
+        if repeats { Text::Interned(Interned::new()) } else { Text::Plain(Plain::default()) }
     }
 
     #[inline]
@@ -194,10 +198,21 @@ impl Text {
 
     fn take(&mut self, nulls: Option<NullBuffer>) -> StringArray {
         match self {
-            Text::Plain(t) => std::mem::take(t).array(nulls),
-            Text::Interned(t) => std::mem::replace(t, Interned::with_capacity(0)).array(nulls),
+            Text::Plain(t) => {
+                let array = t.clone().array(nulls);
+                t.clear();
+                array
+            }
+            Text::Interned(t) => t.take(nulls),
         }
     }
+}
+
+/// A copy of what `buffer` holds, which is empty afterwards and keeps its memory.
+fn copy_out<T: Copy>(buffer: &mut Vec<T>) -> Vec<T> {
+    let copy = buffer.clone();
+    buffer.clear();
+    copy
 }
 
 /// The lengths of a column of lists.
@@ -211,7 +226,7 @@ impl Lengths {
     }
 
     fn take(&mut self) -> OffsetBuffer<i32> {
-        OffsetBuffer::from_lengths(std::mem::take(&mut self.0))
+        OffsetBuffer::from_lengths(self.0.drain(..))
     }
 }
 
@@ -228,6 +243,13 @@ pub(crate) enum Values {
 }
 
 impl Values {
+    #[inline]
+    pub(crate) fn push_ints(lengths: &mut Lengths, values: &mut Vec<i64>, items: &[i64]) {
+        // A shape is short: a call of memcpy costs more.
+        items.iter().for_each(|&item| values.push(item));
+        lengths.push(items.len());
+    }
+
     #[inline]
     pub(crate) fn push_opt_int(values: &mut Vec<i64>, valid: &mut Validity, value: Option<i64>) {
         values.push(value.unwrap_or_default());
@@ -246,22 +268,18 @@ impl Values {
         valid.push(value.is_some());
     }
 
-    pub(crate) fn text(repeats: bool, rows: usize) -> Text {
-        Text::new(repeats, rows)
-    }
-
     /// The column as an array; it is empty afterwards.
     pub(crate) fn take(&mut self) -> ArrayRef {
         let item = |data_type| Arc::new(Field::new("item", data_type, false));
         match self {
-            Values::Int(v) => Arc::new(Int64Array::from(std::mem::take(v))),
-            Values::OptInt(v, valid) => Arc::new(Int64Array::new(std::mem::take(v).into(), valid.take())),
+            Values::Int(v) => Arc::new(Int64Array::from(copy_out(v))),
+            Values::OptInt(v, valid) => Arc::new(Int64Array::new(copy_out(v).into(), valid.take())),
             Values::Text(t) => Arc::new(t.take(None)),
             Values::OptText(t, valid) => Arc::new(t.take(valid.take())),
-            Values::Bool(v) => Arc::new(BooleanArray::from(std::mem::take(v))),
-            Values::OptFloat(v, valid) => Arc::new(Float64Array::new(std::mem::take(v).into(), valid.take())),
+            Values::Bool(v) => Arc::new(BooleanArray::from(copy_out(v))),
+            Values::OptFloat(v, valid) => Arc::new(Float64Array::new(copy_out(v).into(), valid.take())),
             Values::IntList(lengths, v) => {
-                let values = Arc::new(Int64Array::from(std::mem::take(v)));
+                let values = Arc::new(Int64Array::from(copy_out(v)));
                 Arc::new(ListArray::new(item(DataType::Int64), lengths.take(), values, None))
             }
             Values::TextList(lengths, t) => {
@@ -279,7 +297,7 @@ mod tests {
 
     #[test]
     fn interned_text_comes_back_as_it_was_pushed() {
-        let mut text = Text::new(true, 0);
+        let mut text = Text::new(true);
         // More texts than the index has slots, twice over, so that slots are shared and taken back.
         let pushed: Vec<String> = (0..2 * INDEX).chain(0..2 * INDEX).map(|i| format!("layer.{i}.weight")).collect();
         pushed.iter().for_each(|t| text.push(t));
@@ -311,7 +329,7 @@ mod tests {
         Values::push_opt_int(&mut values, &mut valid, None);
         let array = Values::OptInt(values, valid).take();
         assert_eq!((array.len(), array.null_count()), (2, 1));
-        let mut text = Text::new(false, 0);
+        let mut text = Text::new(false);
         let mut valid = Validity::default();
         Values::push_opt_text(&mut text, &mut valid, Some(""));
         assert_eq!(Values::OptText(text, valid).take().null_count(), 0, "empty text is text");

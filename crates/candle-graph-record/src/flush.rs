@@ -103,7 +103,7 @@ pub(crate) fn run(shared: &Shared, mut sink: Box<dyn Sink>, mut record: RunRecor
         // After a failed write nothing more is written: the trace stays what was whole before it.
         let written = match shared.poison_cause() {
             Some(_) => Ok(()),
-            None => taken.into_cut(&shared.run_id).and_then(|cut| sink.write(&cut)),
+            None => taken.into_cut(shared).and_then(|cut| sink.write(&cut)),
         };
         pace.observe(bytes, begun.elapsed());
         if let Err(error) = &written {
@@ -175,14 +175,21 @@ fn take_cut(shared: &Shared, last: bool, pace: &Pace) -> Taken {
 }
 
 impl Taken {
-    fn into_cut(mut self, run_id: &str) -> Result<Cut> {
+    /// The rows as batches in order; their buffers go back to the threads.
+    fn into_cut(mut self, shared: &Shared) -> Result<Cut> {
+        let run_id = &shared.run_id;
         let schema = SPANS.spec().schema(Some(run_id));
         let mut batches: Vec<(&'static str, Vec<RecordBatch>)> = Vec::new();
-        for (table, batch) in self.rows.into_iter().flat_map(|rows| rows.finish(run_id)) {
+        for (table, batch) in self.rows.iter_mut().flat_map(|rows| rows.finish(run_id)) {
             match batches.iter_mut().find(|(name, _)| *name == table) {
                 Some((_, list)) => list.push(batch),
                 None => batches.push((table, vec![batch])),
             }
+        }
+        // Slots are only ever added.
+        let slots = shared.slots().clone();
+        for (slot, emptied) in slots.iter().zip(self.rows) {
+            slot.lock().rows.give_back(emptied);
         }
         // Spans first: whatever refers to them is written behind them.
         batches.sort_by_key(|(table, _)| *table != "spans");

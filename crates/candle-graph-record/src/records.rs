@@ -2,6 +2,8 @@
 //! In: nothing. Out: the public record types and their checks against what every reader refuses.
 //! Left to neighbours: rows and buffers (`tables`, `buffer`), identities of storages (`storage`).
 
+use std::borrow::Cow;
+
 use crate::error::{Error, Result};
 use crate::names::MemoryCategory;
 
@@ -133,29 +135,27 @@ pub fn is_quantized(dtype: &str) -> bool {
     matches!(dtype, "q4_0" | "q4_1" | "q5_0" | "q5_1" | "q8_0" | "q8_1" | "q2k" | "q3k" | "q4k" | "q5k" | "q6k" | "q8k")
 }
 
-/// Shape as Int64, in a small buffer: shapes of up to 8 dimensions cost no allocation.
-pub(crate) struct Shape {
-    inline: [i64; 8],
-    len: usize,
-    spilled: Vec<i64>,
-}
+/// A shape as the Int64 that tables hold, without a copy where a `usize` has the same 64 bits.
+pub(crate) struct Shape<'a>(Cow<'a, [i64]>);
 
-impl Shape {
+impl<'a> Shape<'a> {
     #[inline]
-    pub(crate) fn new(what: &'static str, shape: &[usize]) -> Result<Self> {
-        let mut out = Shape { inline: [0; 8], len: shape.len(), spilled: Vec::new() };
-        if shape.len() > out.inline.len() {
-            out.spilled = shape.iter().map(|&d| int(what, "shape", d as u64)).collect::<Result<_>>()?;
-        } else {
-            for (slot, &d) in out.inline.iter_mut().zip(shape) {
-                *slot = int(what, "shape", d as u64)?;
-            }
+    pub(crate) fn new(what: &'static str, shape: &'a [usize]) -> Result<Self> {
+        for &d in shape {
+            int(what, "shape", d as u64)?;
         }
-        Ok(out)
+        #[cfg(target_pointer_width = "64")]
+        {
+            // SAFETY: both have 64 bits and the same alignment, and every value was just seen to fit the other type.
+            let shape = unsafe { std::slice::from_raw_parts(shape.as_ptr().cast::<i64>(), shape.len()) };
+            Ok(Self(Cow::Borrowed(shape)))
+        }
+        #[cfg(not(target_pointer_width = "64"))]
+        Ok(Self(Cow::Owned(shape.iter().map(|&d| d as i64).collect())))
     }
 
     #[inline]
     pub(crate) fn as_slice(&self) -> &[i64] {
-        if self.spilled.is_empty() { &self.inline[..self.len] } else { &self.spilled }
+        &self.0
     }
 }

@@ -36,6 +36,8 @@ use crate::tables::tensors::TensorRow;
 pub(crate) const ENDED: u8 = 1;
 pub(crate) const POISONED: u8 = 2;
 
+/// Longest text of one event in bytes: as long as a line of the interchange form may be.
+const MAX_TEXT: usize = 64 << 20;
 /// Estimated bytes of a row without its text.
 const ROW_BYTES: usize = 96;
 
@@ -182,17 +184,24 @@ impl Shared {
     /// Runs `record` on this thread's rows under its own lock.
     #[inline]
     fn record(&self, what: &'static str, text_bytes: usize, record: impl FnOnce(&mut Held, i64, i64)) -> Result<()> {
-        self.with_slot(|slot| {
+        if text_bytes > MAX_TEXT {
+            return Err(Error::fact(what, "text", format!("is {text_bytes} bytes long; {MAX_TEXT} is the most")));
+        }
+        // A status, because a `Result` with our error in it is 100 bytes that would be copied twice on the way out.
+        let status = self.with_slot(|slot| {
             let mut held = slot.lock();
             // Under the lock, because the final cut sets it while holding all of them.
-            self.alive(what)?;
-            record(&mut held, self.next_seq(), slot.thread_id);
-            held.bytes += ROW_BYTES + text_bytes;
-            if held.bytes >= held.ask_at {
-                self.relieve(slot, held);
+            let status = self.status.load(Ordering::Relaxed);
+            if status == 0 {
+                record(&mut held, self.next_seq(), slot.thread_id);
+                held.bytes += ROW_BYTES + text_bytes;
+                if held.bytes >= held.ask_at {
+                    self.relieve(slot, held);
+                }
             }
-            Ok(())
-        })
+            status
+        });
+        if status == 0 { Ok(()) } else { Err(self.dead(what, status)) }
     }
 
     /// Asks for a cut, and waits for it when the writer is far behind: see `flush::LAG`.
@@ -241,7 +250,10 @@ impl Shared {
         self.registry.open(id, start_ns);
         if self.status.load(Ordering::Relaxed) & ENDED == 0 {
             let &SpanFacts { name, kind, step, measured, on_stack, .. } = span;
-            let name = name.to_owned();
+            // A guard cannot refuse: what is too long for an event is cut, and counted as a loss.
+            let whole = name.len() <= MAX_TEXT;
+            let name = name[..if whole { name.len() } else { name.floor_char_boundary(MAX_TEXT) }].to_owned();
+            self.events_lost.fetch_add(u64::from(!whole), Ordering::Relaxed);
             let cpu_start = if id == ROOT { None } else { held.cpu.at(start_ns) };
             held.open.push(OpenSpan { id, parent, name, kind, step, measured, start_ns, cpu_start, on_stack });
         }
@@ -481,6 +493,7 @@ impl TraceSession {
     /// # Errors
     /// An empty name or device, an unknown dtype, a closed or foreign span, a time outside the span, a number beyond
     /// Int64.
+    #[inline]
     pub fn record_op(&self, span: SpanId, op: OpRecord<'_>) -> Result<()> {
         self.record_op_with_cpu(span, op, None)
     }
@@ -502,26 +515,33 @@ impl TraceSession {
             let given = int(WHAT, "timestamp_ns", op.timestamp_ns)?;
             // The clock before the span's state: see Registry::close.
             let now = shared.now();
-            let (span_start, op_index) = shared.span(WHAT, span, Registry::next_op)?;
-            let timestamp_ns = if given == 0 { now } else { within(WHAT, given, span_start, now)? };
-            let text = op.op_name.len() + op.inputs.len() * 24 + op.output.map_or(0, str::len) + 64;
+            let timestamp_ns = match given {
+                0 => now,
+                // Before an index is taken: a refused op leaves no gap.
+                given => within(WHAT, given, shared.open_span_only(WHAT, span)?, now)?,
+            };
+            let (_, op_index) = shared.span(WHAT, span, Registry::next_op)?;
+            let inputs: usize = op.inputs.iter().map(String::len).sum();
+            let text = op.op_name.len() + inputs + op.output.map_or(0, str::len) + 64;
+            // Outside the closure, which then is two pointers that are passed on without a copy.
+            let mut row = OpRow {
+                span_id: span.id as i64,
+                op_index,
+                name: op.op_name,
+                inputs: op.inputs,
+                output: op.output,
+                shape: shape.as_slice(),
+                dtype: op.dtype,
+                device: op.device,
+                timestamp_ns,
+                duration_ns,
+                cpu_ns,
+                thread_id: None,
+                output_dense_bytes,
+                input_dense_bytes,
+            };
             shared.record(WHAT, text, |held, seq, thread| {
-                let row = OpRow {
-                    span_id: span.id as i64,
-                    op_index,
-                    name: op.op_name,
-                    inputs: op.inputs,
-                    output: op.output,
-                    shape: shape.as_slice(),
-                    dtype: op.dtype,
-                    device: op.device,
-                    timestamp_ns,
-                    duration_ns,
-                    cpu_ns,
-                    thread_id: Some(thread),
-                    output_dense_bytes,
-                    input_dense_bytes,
-                };
+                row.thread_id = Some(thread);
                 held.rows.ops.push(seq, &row);
             })
         })())
@@ -580,21 +600,19 @@ impl TraceSession {
                 self.end_unobserved(span, replaced, now)?;
             }
             let text = tensor.tensor_id.len() * 2 + tensor.label.map_or(0, str::len) + 64;
-            shared.record(WHAT, text, |held, seq, _| {
-                let row = TensorRow {
-                    span_id: span.id as i64,
-                    tensor_id: tensor.tensor_id,
-                    storage_id: birth.as_ref().map(|b| b.id.as_str()),
-                    label: tensor.label,
-                    shape: shape.as_slice(),
-                    dtype: tensor.dtype,
-                    device: tensor.device,
-                    requires_grad: tensor.requires_grad,
-                    dense_bytes,
-                    category: tensor.category.as_str(),
-                };
-                held.rows.tensors.push(seq, &row);
-            })
+            let row = TensorRow {
+                span_id: span.id as i64,
+                tensor_id: tensor.tensor_id,
+                storage_id: birth.as_ref().map(|b| b.id.as_str()),
+                label: tensor.label,
+                shape: shape.as_slice(),
+                dtype: tensor.dtype,
+                device: tensor.device,
+                requires_grad: tensor.requires_grad,
+                dense_bytes,
+                category: tensor.category.as_str(),
+            };
+            shared.record(WHAT, text, |held, seq, _| held.rows.tensors.push(seq, &row))
         })())
     }
 
@@ -726,7 +744,12 @@ impl TraceSession {
         })())
     }
 
-    fn check_memory(&self, what: &'static str, span: SpanId, memory: &MemoryRecord<'_>) -> Result<(Shape, i64, i64)> {
+    fn check_memory<'a>(
+        &self,
+        what: &'static str,
+        span: SpanId,
+        memory: &MemoryRecord<'a>,
+    ) -> Result<(Shape<'a>, i64, i64)> {
         non_empty(what, "storage_id", memory.storage_id)?;
         non_empty(what, "tensor_id", memory.tensor_id)?;
         non_empty(what, "device", memory.device)?;
@@ -755,23 +778,21 @@ impl TraceSession {
         timestamp_ns: i64,
     ) -> Result<()> {
         let text = storage_id.len() + memory.tensor_id.len() + 64;
-        self.shared.record(what, text, |held, seq, _| {
-            let row = MemoryRow {
-                timestamp_ns,
-                action,
-                storage_id,
-                tensor_id: memory.tensor_id,
-                span_id: span.id as i64,
-                op_name: memory.op_name,
-                device: memory.device,
-                // check_memory and the allocation have shown that it fits.
-                bytes: memory.bytes as i64,
-                shape,
-                dtype: memory.dtype,
-                category: memory.category.as_str(),
-            };
-            held.rows.memory.push(seq, &row);
-        })
+        let row = MemoryRow {
+            timestamp_ns,
+            action,
+            storage_id,
+            tensor_id: memory.tensor_id,
+            span_id: span.id as i64,
+            op_name: memory.op_name,
+            device: memory.device,
+            // check_memory and the allocation have shown that it fits.
+            bytes: memory.bytes as i64,
+            shape,
+            dtype: memory.dtype,
+            category: memory.category.as_str(),
+        };
+        self.shared.record(what, text, |held, seq, _| held.rows.memory.push(seq, &row))
     }
 
     fn end_unobserved(&self, span: SpanId, storage: &Storage, timestamp_ns: i64) -> Result<()> {

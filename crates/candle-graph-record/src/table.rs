@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
-use crate::columns::{Lengths, Validity, Values};
+use crate::columns::{Lengths, Text, Validity, Values};
 
 /// Version of the table layout. It rises when a column is renamed, removed or changes its meaning.
 pub const TABLES_SCHEMA: &str = "candle-graph/tables/1";
@@ -136,16 +136,16 @@ impl<R: Row> Get<R> {
     }
 
     /// An empty buffer of the column's kind.
-    fn values(&self, repeats: bool, rows: usize) -> Values {
-        let text = || Values::text(repeats, rows);
+    fn values(&self, repeats: bool) -> Values {
+        let text = || Text::new(repeats);
         match self {
-            Get::Int(_) => Values::Int(Vec::with_capacity(rows)),
-            Get::OptInt(_) => Values::OptInt(Vec::with_capacity(rows), Validity::default()),
+            Get::Int(_) => Values::Int(Vec::new()),
+            Get::OptInt(_) => Values::OptInt(Vec::new(), Validity::default()),
             Get::Text(_) => Values::Text(text()),
             Get::OptText(_) => Values::OptText(text(), Validity::default()),
-            Get::Bool(_) => Values::Bool(Vec::with_capacity(rows)),
-            Get::OptFloat(_) => Values::OptFloat(Vec::with_capacity(rows), Validity::default()),
-            Get::IntList(_) => Values::IntList(Lengths::default(), Vec::with_capacity(rows * 2)),
+            Get::Bool(_) => Values::Bool(Vec::new()),
+            Get::OptFloat(_) => Values::OptFloat(Vec::new(), Validity::default()),
+            Get::IntList(_) => Values::IntList(Lengths::default(), Vec::new()),
             Get::TextList(_) => Values::TextList(Lengths::default(), text()),
         }
     }
@@ -258,15 +258,10 @@ impl<R: Row> Table<R> {
 
     /// Empty builders for this table.
     pub fn builder(&'static self) -> TableBuilder<R> {
-        self.builder_for(0)
-    }
-
-    /// Empty builders with room for `rows` rows.
-    pub(crate) fn builder_for(&'static self, rows: usize) -> TableBuilder<R> {
         TableBuilder {
             table: self,
-            seq: Vec::with_capacity(rows),
-            columns: self.columns.iter().map(|c| c.get.values(c.repeats, rows)).collect(),
+            seq: Vec::new(),
+            columns: self.columns.iter().map(|c| c.get.values(c.repeats)).collect(),
         }
     }
 }
@@ -301,11 +296,7 @@ impl<R: Row> TableBuilder<R> {
                 (Get::OptText(get), Values::OptText(t, valid)) => Values::push_opt_text(t, valid, get(row)),
                 (Get::Bool(get), Values::Bool(v)) => v.push(get(row)),
                 (Get::OptFloat(get), Values::OptFloat(v, valid)) => Values::push_opt_float(v, valid, get(row)),
-                (Get::IntList(get), Values::IntList(lengths, v)) => {
-                    let items = get(row);
-                    v.extend_from_slice(items);
-                    lengths.push(items.len());
-                }
+                (Get::IntList(get), Values::IntList(lengths, v)) => Values::push_ints(lengths, v, get(row)),
                 (Get::TextList(get), Values::TextList(lengths, t)) => {
                     let items = get(row);
                     items.iter().for_each(|item| t.push(item));
@@ -317,9 +308,10 @@ impl<R: Row> TableBuilder<R> {
         }
     }
 
-    /// The rows as one batch in the table's schema, and the builders empty again.
+    /// The rows as one batch in the table's schema; the builders are empty again and keep their memory.
     pub fn finish(&mut self, run_id: &str, schema: &SchemaRef) -> RecordBatch {
-        let seq = std::mem::take(&mut self.seq);
+        let seq = self.seq.clone();
+        self.seq.clear();
         let run_ids = StringArray::from_iter_values(std::iter::repeat_n(run_id, seq.len()));
         let mut arrays: Vec<ArrayRef> = vec![Arc::new(run_ids), Arc::new(arrow_array::Int64Array::from(seq))];
         arrays.extend(self.columns.iter_mut().map(Values::take));

@@ -105,7 +105,7 @@ fn flush_makes_everything_recorded_so_far_readable() {
     assert_eq!(tables.iter().filter(|t| *t == "ops.parquet").count(), 1);
     assert_eq!(tables.iter().filter(|t| *t == "tensors.parquet").count(), 1);
     assert_eq!(tables.iter().filter(|t| *t == "spans.parquet").count(), 1);
-    let snapshot = names(&parts).into_iter().filter(|n| n.ends_with("-open_spans.parquet")).next_back().unwrap();
+    let snapshot = names(&parts).into_iter().rfind(|n| n.ends_with("-open_spans.parquet")).unwrap();
     let snapshot = Table::read(&parts.join(snapshot));
     assert_eq!(snapshot.texts("name"), [Some("train"), Some("open")]);
     assert_eq!(snapshot.ints("duration_ns"), [None, None]);

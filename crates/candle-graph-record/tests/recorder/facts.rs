@@ -9,9 +9,12 @@ use crate::world::{Trace, checkpoint, dir, interval, memory, op, refusal, run, s
 
 const BEYOND: u64 = i64::MAX as u64 + 1;
 
+/// A call that must be refused.
+type Call<'a> = &'a dyn Fn(&TraceSession) -> candle_graph_record::Result<()>;
+
 /// Asserts that each call is refused with its word, that each refusal is counted, and that no row of `table` came of it.
 #[track_caller]
-fn all_refused(table: &str, calls: &[(&str, &dyn Fn(&TraceSession) -> candle_graph_record::Result<()>)]) {
+fn all_refused(table: &str, calls: &[(&str, Call<'_>)]) {
     let dir = dir();
     let session = session(&dir);
     for (word, call) in calls {

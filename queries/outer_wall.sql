@@ -1,0 +1,11 @@
+-- outer_wall: Wall time of the measured region.
+-- Row: a run with exactly one measured span, closed. A run with none or several has no row.
+-- Columns:
+--   name (Utf8, none): label of the measured span
+--   outer_wall_time_ns (Int64, ns): its wall time
+-- Reads: measured_region
+SELECT
+  name,
+  duration_ns AS outer_wall_time_ns
+FROM measured_region
+ORDER BY run_id
