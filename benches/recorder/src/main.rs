@@ -313,7 +313,7 @@ fn storage() {
             op_name: Some(NAMES[i % 8]),
             shape,
         };
-        session.record_memory_alloc(span.id(), memory.clone()).expect("recorded");
+        session.record_memory_alloc(span.id(), memory).expect("recorded");
         session.record_memory_free(span.id(), memory).expect("recorded");
     }
     drop(span);
@@ -353,7 +353,7 @@ fn storage() {
                 op_name: Some(NAMES[i % 8]),
                 shape,
             };
-            rival.record_memory_alloc(span.id(), memory.clone()).expect("recorded");
+            rival.record_memory_alloc(span.id(), memory).expect("recorded");
             rival.record_memory_free(span.id(), memory).expect("recorded");
         }
     }

@@ -11,7 +11,7 @@ use arrow_array::{Int64Array, RecordBatch, UInt64Array};
 use crate::buffer::{Held, Rows};
 use crate::error::{Error, Result};
 use crate::names::Outcome;
-use crate::session::{ENDED, Shared};
+use crate::shared::{ENDED, Shared};
 use crate::sink::{Cut, Sink};
 use crate::table::TableBuilder;
 use crate::tables::run::RunRecord;

@@ -11,6 +11,7 @@ mod clock;
 mod columns;
 mod contract;
 mod error;
+mod facts;
 mod flush;
 #[cfg(feature = "jsonl")]
 pub mod jsonl;
@@ -24,6 +25,7 @@ mod registry;
 mod run;
 mod selector;
 mod session;
+mod shared;
 mod sink;
 mod span;
 mod storage;
@@ -35,6 +37,7 @@ pub use contract::{
     CaptureContract, ComparisonIdentity, ContractProblem, ExpectedGradient, GradientContract, GradientFamilyContract,
 };
 pub use error::{Error, Result};
+pub use facts::gradient_problem;
 pub use names::{
     CoverageLevel, ExecutionPhase, ExecutionStep, FamilyExpectation, GradientState, MeasurementScope, MemoryCategory,
     Outcome, SpanKind, TimingMode,
@@ -45,5 +48,5 @@ pub use records::{
 };
 pub use run::ProfileRun;
 pub use selector::CaptureSelector;
-pub use session::{TraceSession, gradient_problem};
+pub use session::TraceSession;
 pub use span::{OwnedSpan, SpanGuard, SpanId};

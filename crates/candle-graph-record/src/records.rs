@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::names::MemoryCategory;
 
 /// One executed operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct OpRecord<'a> {
     pub op_name: &'a str,
     /// tensor_id of each input.
@@ -27,7 +27,7 @@ pub struct OpRecord<'a> {
 }
 
 /// Metadata of one tensor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct TensorRecord<'a> {
     pub tensor_id: &'a str,
     pub label: Option<&'a str>,
@@ -40,7 +40,7 @@ pub struct TensorRecord<'a> {
 }
 
 /// One end of a storage's lifetime.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct MemoryRecord<'a> {
     /// The backend's name of the storage, e.g. its address; the session adds a birth number.
     pub storage_id: &'a str,
@@ -56,7 +56,7 @@ pub struct MemoryRecord<'a> {
 }
 
 /// One interval of device work, on the device's own clock.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct DeviceIntervalRecord<'a> {
     pub device: &'a str,
     pub stream_id: &'a str,
@@ -68,7 +68,7 @@ pub struct DeviceIntervalRecord<'a> {
 }
 
 /// One checkpoint of physical memory; at least one of the four sizes is given.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct DeviceMemoryRecord<'a> {
     pub device: &'a str,
     pub used_bytes: Option<u64>,

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use crate::buffer::Slot;
-use crate::session::{Shared, TraceSession};
+use crate::session::TraceSession;
+use crate::shared::Shared;
 
 /// An opaque identity of one span of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -170,9 +170,9 @@ fn a_tensor_becomes_one_row() {
         category: MemoryCategory::Parameter,
         ..tensor()
     };
-    session.record_tensor_with_storage(session.root(), parameter.clone(), "0x10", Some(16)).unwrap();
+    session.record_tensor_with_storage(session.root(), parameter, "0x10", Some(16)).unwrap();
     // The same storage again, then another of other size at its address.
-    session.record_tensor_with_storage(session.root(), parameter.clone(), "0x10", Some(16)).unwrap();
+    session.record_tensor_with_storage(session.root(), parameter, "0x10", Some(16)).unwrap();
     session.record_tensor_with_storage(session.root(), parameter, "0x10", Some(32)).unwrap();
     let tensors = Trace::read(session.finish().unwrap()).some("tensors");
     assert_eq!(tensors.all_ints("span_id"), [1; 4]);
@@ -265,7 +265,7 @@ fn an_address_has_many_lifetimes() {
     session.record_memory_alloc(root, MemoryRecord { tensor_id: "TensorId(8)", ..memory() }).unwrap();
     let third =
         MemoryRecord { tensor_id: "TensorId(9)", bytes: 32, shape: &[8], category: MemoryCategory::Other, ..memory() };
-    session.record_memory_alloc(root, third.clone()).unwrap();
+    session.record_memory_alloc(root, third).unwrap();
     session.record_memory_free(root, third).unwrap();
     let memory = Trace::read(session.finish().unwrap()).some("memory");
     assert_eq!(memory.texts("action"), ["alloc", "free", "alloc", "end_unobserved", "alloc", "free"].map(Some));
@@ -387,7 +387,7 @@ fn a_physical_checkpoint_becomes_one_row() {
         "device_memory",
         &[
             ("device", &|s| s.record_device_memory(DeviceMemoryRecord { device: "", ..checkpoint() })),
-            ("all absent", &|s| s.record_device_memory(none.clone())),
+            ("all absent", &|s| s.record_device_memory(none)),
             ("used_bytes", &|s| {
                 s.record_device_memory(DeviceMemoryRecord { used_bytes: Some(BEYOND), ..checkpoint() })
             }),
@@ -415,7 +415,7 @@ fn a_device_interval_stays_on_its_own_clock() {
     // A device clock may be far ahead of the session's.
     let far = DeviceIntervalRecord { start_ns: i64::MAX as u64 - 20, ..interval() };
     session.record_device_interval(session.root(), interval()).unwrap();
-    session.record_device_interval(session.root(), far.clone()).unwrap();
+    session.record_device_interval(session.root(), far).unwrap();
     let rows = Trace::read(session.finish().unwrap()).some("device_intervals");
     assert_eq!(rows.all_ints("start_ns"), [1_000, i64::MAX - 20]);
     assert_eq!(rows.all_ints("duration_ns"), [20, 20]);
@@ -442,7 +442,7 @@ fn a_device_interval_stays_on_its_own_clock() {
                 s.record_device_interval(s.root(), DeviceIntervalRecord { start_ns: BEYOND, ..interval() })
             }),
             ("start_ns + duration_ns", &|s| {
-                s.record_device_interval(s.root(), DeviceIntervalRecord { duration_ns: 21, ..far.clone() })
+                s.record_device_interval(s.root(), DeviceIntervalRecord { duration_ns: 21, ..far })
             }),
         ],
     );

@@ -43,7 +43,7 @@ fn child() {
                         session.record_tensor(inner.id(), tensor()).unwrap();
                         let address = format!("{thread}-{}", (i + j) % 7);
                         let memory = MemoryRecord { storage_id: &address, ..memory() };
-                        session.record_memory_alloc(inner.id(), memory.clone()).unwrap();
+                        session.record_memory_alloc(inner.id(), memory).unwrap();
                         if j % 2 == 0 {
                             session.record_memory_free(outer.id(), memory).unwrap();
                         }

@@ -151,7 +151,7 @@ fn threads_share_storages_and_tables_of_every_kind() {
                     let address = format!("{thread}-{}", i % 3);
                     session.record_tensor_with_storage(span.id(), tensor(), &address, Some(16)).unwrap();
                     let memory = candle_graph_record::MemoryRecord { storage_id: &address, ..memory() };
-                    session.record_memory_alloc(span.id(), memory.clone()).unwrap();
+                    session.record_memory_alloc(span.id(), memory).unwrap();
                     session.record_memory_free(span.id(), memory).unwrap();
                 }
             });
