@@ -24,7 +24,10 @@ pub enum Error {
     #[error("SQL: {problem}")]
     Sql { problem: String },
     /// A question whose answer this capture cannot carry.
-    #[error("{kind} needs a complete, structurally valid capture, but {reason}")]
+    #[error(
+        "{kind} needs a complete, structurally valid capture, and this one has {reason}; `candle-graph sql` reads the rows \
+         that were recorded, e.g. 'SELECT * FROM spans'"
+    )]
     Refused { kind: String, reason: String },
     #[error("{problem}")]
     Usage { problem: String },

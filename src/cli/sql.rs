@@ -1,11 +1,12 @@
 //! `sql`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::common::{OutputArgs, Progress, for_people};
 use crate::error::{Error, Result};
 use crate::evidence::{self, Evidence};
-use crate::load::{self, Options};
+use crate::load::{self, Options, Trace};
 use crate::output::sql::{self, Format};
 use crate::session::{Limits, Session};
 
@@ -18,6 +19,9 @@ pub struct Args {
     /// Read the statement from this file; every argument is then a trace
     #[arg(long)]
     file: Option<PathBuf>,
+    /// Text for a parameter of the statement, as NAME=TEXT; a parameter without one is NULL
+    #[arg(long, value_name = "NAME=TEXT", value_parser = parameter)]
+    param: Vec<(String, String)>,
     /// Form of the result; by default a table on a terminal, else JSON
     #[arg(long)]
     format: Option<FormatArg>,
@@ -40,6 +44,11 @@ enum FormatArg {
     Arrow,
 }
 
+fn parameter(text: &str) -> std::result::Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("a parameter is NAME=TEXT")?;
+    Ok((name.trim_start_matches('$').to_owned(), value.to_owned()))
+}
+
 impl Args {
     /// The statement and the traces.
     fn statement(&self) -> Result<(String, &[PathBuf])> {
@@ -58,6 +67,18 @@ impl Args {
     }
 }
 
+/// Rows are told apart by run_id alone, so one run given twice would be counted twice.
+fn refuse_one_run_twice(traces: &[Trace]) -> Result<()> {
+    for (index, trace) in traces.iter().enumerate() {
+        if let Some(first) = traces[..index].iter().find(|t| t.run.run_id == trace.run.run_id) {
+            let problem =
+                format!("is the same run as {} ({}); give each run once", first.requested.display(), trace.run.run_id);
+            return Err(Error::input(&trace.requested, problem));
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn run(args: &Args) -> Result<()> {
     let (statement, inputs) = args.statement()?;
     let paths: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
@@ -74,9 +95,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let memory_bytes = usize::try_from(args.memory_limit << 20).unwrap_or(usize::MAX);
     let _progress = Progress::start(paths[0]);
     let traces = paths.iter().map(|p| load::open(p, Options { salvage: args.salvage })).collect::<Result<Vec<_>>>()?;
+    refuse_one_run_twice(&traces)?;
     let session = Session::open(&traces, Limits { memory_bytes })?;
     if Evidence::mentions_coverage(&statement) {
         evidence::register_coverage(&session, &traces)?;
     }
-    sql::run(&session, &statement, format, target)
+    let parameters: HashMap<String, String> = args.param.iter().cloned().collect();
+    sql::run(&session, &statement, &parameters, format, target)
 }

@@ -40,11 +40,10 @@ pub(super) fn derive(evidence: &Evidence) -> Result<Vec<Finding>> {
             requires: vec!["nested_host_time"],
             source: slowest.text("id"),
             summary: format!(
-                "`{}` has the longest host self time in the measured region: {} of its {} ({})",
+                "`{}` has the longest self time in the measured region: {} of its {} are outside its child spans",
                 shorten(&slowest.text("name")),
                 ms(slowest.int("measured_overlap_self_time_ns")),
                 ms(slowest.int("full_duration_ns")),
-                slowest.text("scope"),
             ),
         });
     }
@@ -56,10 +55,11 @@ pub(super) fn derive(evidence: &Evidence) -> Result<Vec<Finding>> {
             requires: vec!["operation_coverage"],
             source: format!("op:{}", shorten(&op.text("name"))),
             summary: format!(
-                "`{}` takes {} over {} calls, {:.0}% of the host time of all recorded operations; host time is not device time",
+                "`{}` takes {} over {} {}, {:.0}% of the host time of all recorded operations; host time is not device time",
                 shorten(&op.text("name")),
                 ms(op.int("total_ns")),
                 op.int("calls"),
+                if op.int("calls") == 1 { "call" } else { "calls" },
                 op.opt_float("share").unwrap_or(0.0) * 100.0,
             ),
         });
@@ -67,15 +67,19 @@ pub(super) fn derive(evidence: &Evidence) -> Result<Vec<Finding>> {
     let stats = first("tensor_stat_totals")?;
     let non_finite = stats.int("non_finite_events");
     if non_finite > 0 {
+        let seen = first("non_finite_stats")?;
         findings.push(Finding {
             code: "non_finite_values",
             qualification: Level::Partial,
             requires: vec!["tensor_coverage"],
-            source: "tensor_stats".to_owned(),
+            source: seen.text("span_id"),
             summary: format!(
-                "{non_finite} of {} tensor statistics hold NaN or infinite elements ({} in all)",
+                "`{}` in `{}` is the first of {non_finite} tensor statistics ({} recorded) with NaN or infinite elements: {} of {}",
+                shorten(&seen.text("label")),
+                shorten(&seen.text("span_name")),
                 stats.int("events"),
-                stats.int("non_finite_elements"),
+                seen.int("non_finite"),
+                seen.int("elements"),
             ),
         });
     }
@@ -91,6 +95,8 @@ pub(super) fn gaps(health: &Health, capabilities: &BTreeMap<&'static str, Capabi
     let said_below = |code: &str| code.ends_with("_absent") && !STEPS.contains(&code);
     let warnings = health.issues.iter().filter(|i| i.severity == Severity::Warning && !said_below(i.code));
     let of_health = warnings.map(|i| i.message.clone());
-    let of_planes = capabilities.values().filter(lacking).map(|c| c.reason.clone());
+    // How the capture ended is a warning already.
+    let said_above = |reason: &String| reason.starts_with("health code capture_");
+    let of_planes = capabilities.values().filter(lacking).map(|c| c.reason.clone()).filter(|r| !said_above(r));
     of_health.chain(of_planes).collect::<BTreeSet<String>>().into_iter().collect()
 }

@@ -162,18 +162,27 @@ pub fn register_coverage(session: &Session, traces: &[Trace]) -> Result<()> {
     let mut batches = Vec::new();
     for trace in traces {
         let health = check(trace)?;
-        let mut activations = 0;
-        for table in ["tensors", "memory"] {
-            for batch in trace.scan(table, &["category"]) {
-                use arrow::array::AsArray;
-                let batch = batch?;
-                activations += batch["category"].as_string::<i32>().iter().filter(|c| *c == Some("activation")).count();
-            }
-        }
-        let planes = capabilities::matrix(&trace.run, &health, activations as i64);
+        let activations = activation_records(trace)?;
+        let planes = capabilities::matrix(&trace.run, &health, activations);
         batches.push(coverage_batch(trace, &planes));
     }
     session.register_batches("coverage", Session::plain_schema(&tables::coverage()), batches)
+}
+
+/// What query `activation_evidence` counts, without an engine: tensors and allocations of category activation.
+fn activation_records(trace: &Trace) -> Result<i64> {
+    use arrow::array::AsArray;
+    let mut found = 0;
+    for batch in trace.scan("tensors", &["category"]) {
+        found += batch?["category"].as_string::<i32>().iter().filter(|c| *c == Some("activation")).count();
+    }
+    for batch in trace.scan("memory", &["category", "action"]) {
+        let batch = batch?;
+        let actions = batch["action"].as_string::<i32>().iter();
+        let rows = batch["category"].as_string::<i32>().iter().zip(actions);
+        found += rows.filter(|row| *row == (Some("activation"), Some("alloc"))).count();
+    }
+    Ok(found as i64)
 }
 
 fn coverage_batch(trace: &Trace, planes: &BTreeMap<&'static str, Capability>) -> RecordBatch {

@@ -88,17 +88,33 @@ fn add(trace: &mut Trace, spec: &TableSpec, path: PathBuf) -> Result<()> {
     Ok(())
 }
 
-/// The part files of a table, in the order of the cuts.
+/// The part files of a table that belong to whole cuts, in the order of the cuts.
 fn part_files(parts: &Path, table: &str) -> Result<Vec<PathBuf>> {
     let suffix = format!("-{table}.parquet");
+    let last_cut = last_cut(parts)?;
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(parts).map_err(Error::io("read directory", parts))? {
         let path = entry.map_err(Error::io("read directory", parts))?.path();
-        if path.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.ends_with(&suffix)) {
+        let cut = path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_suffix(&suffix));
+        if cut.and_then(|c| c.parse::<u64>().ok()).is_some_and(|cut| Some(cut) <= last_cut) {
             found.insert(path);
         }
     }
     Ok(found.into_iter().collect())
+}
+
+/// The last cut that is whole on disk; none when the recording ended before its first.
+fn last_cut(parts: &Path) -> Result<Option<u64>> {
+    let path = parts.join(layout::LAST_CUT);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            text.trim().parse().map(Some).map_err(|_| {
+                Error::input(&path, "holds no number of a cut; the trace was damaged after it was written")
+            })
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io("read", &path)(e)),
+    }
 }
 
 /// Adds the spans that were open when the trace was cut off.

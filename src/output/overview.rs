@@ -203,7 +203,7 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
         gpu: Gpu { status: "unavailable", reason: gpu.reason },
         findings: Bounded::first(findings, SENTENCES),
         gaps: Bounded::first(evidence.gaps(), SENTENCES),
-        next_queries: next_queries(evidence),
+        next_queries: next_queries(evidence, stats.int("non_finite_events")),
     })
 }
 
@@ -265,7 +265,7 @@ fn bound_provenance(mut provenance: Provenance) -> Provenance {
     provenance
 }
 
-fn next_queries(evidence: &Evidence) -> Vec<NextQuery> {
+fn next_queries(evidence: &Evidence, non_finite: i64) -> Vec<NextQuery> {
     let path = evidence.trace.requested.display().to_string();
     let query = |kind: &str, purpose| NextQuery {
         argv: ["candle-graph", "query", &path, "--kind", kind].map(str::to_owned).to_vec(),
@@ -276,8 +276,22 @@ fn next_queries(evidence: &Evidence) -> Vec<NextQuery> {
     if evidence.health.is_sound() {
         next.push(query("slowest-host", "rank the host spans of the measured region"));
     }
+    if !evidence.health.is_sound() && c.spans > 0 {
+        let select = "SELECT name, start_ns, duration_ns FROM spans ORDER BY start_ns";
+        next.push(NextQuery {
+            argv: ["candle-graph", "sql", &path, select].map(str::to_owned).to_vec(),
+            purpose: "read the spans that were recorded",
+        });
+    }
     if c.operations > 0 {
         next.push(query("ops", "total the operations by name, shape and dtype"));
+    }
+    if non_finite > 0 {
+        let select = "SELECT seq, label, span_id, non_finite FROM tensor_stats WHERE non_finite > 0 ORDER BY seq";
+        next.push(NextQuery {
+            argv: ["candle-graph", "sql", &path, select].map(str::to_owned).to_vec(),
+            purpose: "see where a value that is not finite was first met",
+        });
     }
     if c.tensor_stats > 0 {
         next.push(query("tensor-stats", "page through scalars and tensor statistics"));

@@ -2,6 +2,7 @@
 //! In: a stream of record batches. Out: a table for people, JSON, CSV, Parquet or an Arrow stream, batch by batch.
 //! Left to neighbours: planning and limits (`session`).
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -36,8 +37,14 @@ pub enum Format {
 ///
 /// # Errors
 /// What cannot be planned, what would do more than read, what fails while running or writing.
-pub fn run(session: &Session, statement: &str, format: Format, target: Target<'_>) -> Result<()> {
-    let frame = session.sql(statement)?;
+pub fn run(
+    session: &Session,
+    statement: &str,
+    parameters: &HashMap<String, String>,
+    format: Format,
+    target: Target<'_>,
+) -> Result<()> {
+    let frame = session.sql_with(statement, parameters)?;
     let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
     let mut stream = session.wait(frame.execute_stream()).map_err(|e| Error::sql(&e))?;
     let mut next = || -> Result<Option<RecordBatch>> {

@@ -135,7 +135,7 @@ pub fn overview(o: &Overview, style: Style) -> String {
     );
     let mut facts = vec![p.timestamp.clone()];
     facts.extend(p.candle_version.as_ref().map(|v| format!("candle {v}")));
-    facts.extend(p.build_profile.clone());
+    facts.extend(p.build_profile.as_ref().map(|b| format!("recorder {b}")));
     facts.extend(p.cpu_model.clone());
     let _ = writeln!(out, "{}", style.faint(&facts.iter().map(|f| show(f)).collect::<Vec<_>>().join(" · ")));
     if let Some(reason) = &p.reason {
@@ -144,13 +144,14 @@ pub fn overview(o: &Overview, style: Style) -> String {
     let c = &o.counts.events;
     let _ = writeln!(
         out,
-        "{} spans, {} operations, {} tensors, {} statistics, {} gradients, {} memory events",
+        "{} spans, {} operations, {} tensors, {} statistics, {} gradients, {} memory events; {} lost",
         count(c.spans),
         count(c.operations),
         count(c.tensors),
         count(c.tensor_stats),
         count(c.gradients),
         count(c.memory_events),
+        count(u64::try_from(p.events_lost).unwrap_or(0)),
     );
     timing(&mut out, o, style);
     operations(&mut out, o, style);
@@ -276,7 +277,7 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
         let names: Vec<&str> = o.capabilities.iter().filter(|(_, c)| c.level == level).map(|(n, _)| *n).collect();
         if !names.is_empty() {
             let pad = " ".repeat(13 - level.len());
-            let _ = writeln!(out, "  {}{pad}{}", style.level(level), wrap(&names, 15));
+            let _ = writeln!(out, "  {}{pad}{}", style.level(level), wrap(&names, ", ", 15));
         }
     }
     let errors: Vec<_> = o.health.issues.rows.iter().filter(|i| i.severity == "error").collect();
@@ -289,7 +290,9 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
     if !o.findings.rows.is_empty() {
         section(out, style, "Findings", o.findings.displayed, o.findings.total);
         for finding in &o.findings.rows {
-            let _ = writeln!(out, "  {} ({})", printable(&finding.summary), finding.qualification);
+            let sentence = format!("{} ({} evidence)", printable(&finding.summary), finding.qualification);
+            let words: Vec<&str> = sentence.split(' ').collect();
+            let _ = writeln!(out, "  {}", wrap(&words, " ", 4));
         }
     }
     if !o.gaps.rows.is_empty() {
@@ -301,22 +304,20 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
 }
 
 /// Words in lines of at most 100 columns, the second and later lines indented.
-fn wrap(words: &[&str], indent: usize) -> String {
+fn wrap(words: &[&str], separator: &str, indent: usize) -> String {
     let mut text = String::new();
     let mut column = indent;
     for (index, word) in words.iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-            if column + word.len() + 2 > 100 {
-                let _ = write!(text, "\n{}", " ".repeat(indent));
-                column = indent;
-            } else {
-                text.push(' ');
-                column += 2;
-            }
+        let length = word.chars().count();
+        if index > 0 && column + separator.len() + length > 100 {
+            let _ = write!(text, "{}\n{}", separator.trim_end(), " ".repeat(indent));
+            column = indent;
+        } else if index > 0 {
+            text.push_str(separator);
+            column += separator.len();
         }
         text.push_str(word);
-        column += word.len();
+        column += length;
     }
     text
 }

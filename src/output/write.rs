@@ -61,7 +61,7 @@ fn readable_by_all(_: &std::fs::File) -> std::io::Result<()> {
 /// Writes a document as indented JSON with a line feed at its end.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn json(target: Target<'_>, document: &impl serde::Serialize) -> Result<()> {
     write(target, |out| {
         let name = target.unwrap_or(Path::new("standard output"));

@@ -13,6 +13,7 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("tensors", include_str!("../../queries/tensors.sql")),
     ("tensor_stats", include_str!("../../queries/tensor_stats.sql")),
     ("tensor_stat_totals", include_str!("../../queries/tensor_stat_totals.sql")),
+    ("non_finite_stats", include_str!("../../queries/non_finite_stats.sql")),
     ("gradients", include_str!("../../queries/gradients.sql")),
     ("gradient_states", include_str!("../../queries/gradient_states.sql")),
     ("gradient_problems", include_str!("../../queries/gradient_problems.sql")),

@@ -173,6 +173,24 @@ impl Session {
         self.wait(self.context.sql_with_options(text, read_only())).map_err(|e| Error::sql(&e))
     }
 
+    /// As [`Session::sql`], with text for its parameters; those without are NULL.
+    ///
+    /// # Errors
+    /// As [`Session::sql`], and a parameter that the statement does not have.
+    pub fn sql_with(&self, text: &str, parameters: &HashMap<String, String>) -> Result<DataFrame> {
+        let frame = self.sql(text)?;
+        let names = frame.logical_plan().get_parameter_names().map_err(|e| Error::sql(&e))?;
+        let names: Vec<&str> = names.iter().map(|n| n.trim_start_matches('$')).collect();
+        if let Some(unknown) = parameters.keys().find(|p| !names.contains(&p.as_str())) {
+            return Err(Error::Usage { problem: format!("the statement has no parameter ${unknown}") });
+        }
+        if names.is_empty() {
+            return Ok(frame);
+        }
+        let value = |name: &&str| ((*name).to_owned(), ScalarValue::Utf8(parameters.get(*name).cloned()).into());
+        frame.with_param_values(ParamValues::Map(names.iter().map(value).collect())).map_err(|e| Error::sql(&e))
+    }
+
     /// Runs a future of the engine to its end.
     pub fn wait<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)

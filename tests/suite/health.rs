@@ -246,6 +246,7 @@ cases! {
         t.drop("memory", "action", "free");
         t.again("memory", "action", "alloc", |line| line["storage_id"] = json!("B"));
     };
+    events_lost, 1, [] => |t| t.terminal()["events_lost"] = json!(3);
     capture_failed, 1, [] => |t| {
         t.terminal()["outcome"] = json!("failed");
         t.terminal()["reason"] = json!("loss is NaN");

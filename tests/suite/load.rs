@@ -160,8 +160,9 @@ fn a_file_that_goes_away_is_no_empty_table() {
     let error = rows().expect_err("no rows").to_string();
     assert!(error.contains("ops.parquet") && error.contains("went away"), "{error}");
     let out = world.path("out.csv");
-    let error =
-        sql::run(&session, "SELECT name FROM ops", sql::Format::Csv, Some(&out)).expect_err("no rows").to_string();
+    let error = sql::run(&session, "SELECT name FROM ops", &Default::default(), sql::Format::Csv, Some(&out))
+        .expect_err("no rows")
+        .to_string();
     assert!(error.contains("ops.parquet") && !out.exists(), "{error}");
 }
 
@@ -741,7 +742,6 @@ fn sql_only_reads_and_only_the_trace() {
         "SELECT 1; DROP TABLE spans".to_owned(),
         "SELEC 1".to_owned(),
         "SELECT frobnicate FROM spans".to_owned(),
-        "SELECT $label".to_owned(),
         " ".to_owned(),
     ];
     for statement in statements {
@@ -771,9 +771,13 @@ fn sql_over_two_inputs_tells_them_apart() {
         sql("SELECT count(*) AS n, count(DISTINCT run_id) AS runs, count(DISTINCT plane) AS planes FROM coverage");
     assert_eq!(coverage[0]["runs"], 2);
     assert_eq!(coverage[0]["n"].as_u64(), coverage[0]["planes"].as_u64().map(|n| 2 * n));
-    // One input may be given twice under one run id; its rows are then there twice, and nothing breaks.
-    let twice = world.run(&["sql", golden, golden, "SELECT count(*) AS n FROM spans"]).json();
-    assert_eq!(twice["rows"], json!([{"n": 20}]));
+    // Rows are told apart by run_id alone: one run given twice would be counted twice and joined with itself.
+    one_line(&world.run(&["sql", golden, golden, "SELECT 1"]), "golden.jsonl", &["same run", "give each run once"]);
+    // A parameter without a text is NULL; one that the statement lacks is bad usage.
+    let spans = "SELECT count(*) AS n FROM spans WHERE $label IS NULL OR name = $label";
+    assert_eq!(world.run(&["sql", golden, spans]).json()["rows"], json!([{"n": 10}]));
+    assert_eq!(world.run(&["sql", golden, spans, "--param", "label=forward"]).json()["rows"], json!([{"n": 1}]));
+    assert_eq!(world.run(&["sql", golden, spans, "--param", "lable=forward"]).code, Some(2));
     // The first bad input is named.
     one_line(&world.run(&["sql", golden, "nowhere", "SELECT 1"]), "nowhere", &["does not exist"]);
 }

@@ -446,6 +446,16 @@ fn the_region_has_a_wall_time_and_a_number_of_ranked_spans() {
 }
 
 #[test]
+fn non_finite_stats_begin_with_the_first() {
+    golden(
+        "golden.jsonl",
+        "non_finite_stats",
+        // The second does not tell NaN from infinity: 0.10's lines have one count.
+        json!([["hidden", "s2", "forward", 4, 1, 1, 0, 2], ["grad", "s3", "backward", 2, null, null, null, 1]]),
+    );
+}
+
+#[test]
 fn op_names_share_the_host_time_of_all_operations() {
     // 100 and 40 + 60 + 0: half each, so by name.
     golden("golden.jsonl", "op_names", json!([["add", 1, 100, 0.5, null], ["matmul", 3, 100, 0.5, 30]]));

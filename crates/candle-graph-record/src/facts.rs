@@ -46,7 +46,7 @@ impl TraceSession {
     }
 
     /// As [`TraceSession::record_op`], with the CPU time of the calling thread over the operation (see
-    /// [`thread_cpu_ns`]).
+    /// [`thread_cpu_ns`](crate::thread_cpu_ns)).
     pub fn record_op_with_cpu(&self, span: SpanId, op: OpRecord<'_>, cpu_ns: Option<u64>) -> Result<()> {
         const WHAT: &str = "record_op";
         let shared = &*self.shared;

@@ -2,8 +2,8 @@
 //! In: cuts. Out: `run.parquet` (synced at open, replaced at the end), `parts/` while recording, `tables/` once ended:
 //! one file per table that has rows. Left to neighbours: the columns (`tables`), the moment of a cut (`flush`).
 //!
-//! Order within a cut matters to a reader of a killed run: first the open spans, then the closed ones, then what refers
-//! to them; the previous list of open spans goes last. So every span that a fact names is on disk before the fact.
+//! A cut counts once its number stands in `parts/last_cut`; the previous list of open spans goes after that. So a reader
+//! of a killed run finds whole cuts, each one moment of the session, and every span that a fact names.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -37,6 +37,8 @@ pub mod layout {
     pub const TABLES: &str = "tables";
     /// Part files of a trace that is recording or was cut off: `<cut>-<table>.parquet`.
     pub const PARTS: &str = "parts";
+    /// In `parts/`, the number of the last cut that is whole on disk: part files of a later one are torn.
+    pub const LAST_CUT: &str = "last_cut";
     /// Held locked while a session records here.
     pub const LOCK: &str = "recording.lock";
     /// In a part file's name, the table of spans open at the cut.
@@ -176,6 +178,14 @@ impl ParquetSink {
         self.dir.join(layout::PARTS).join(format!("{:010}-{table}.parquet", self.cuts))
     }
 
+    /// Says that everything up to this cut is on disk.
+    fn commit(&self) -> Result<()> {
+        let path = self.dir.join(layout::PARTS).join(layout::LAST_CUT);
+        let temporary = path.with_extension("tmp");
+        std::fs::write(&temporary, self.cuts.to_string()).map_err(Error::io("write", &temporary))?;
+        std::fs::rename(&temporary, &path).map_err(Error::io("rename to its final name", &path))
+    }
+
     /// Makes one file of a table's parts: each is copied or recoded whole, in order.
     fn merge(&self, table: &str, parts: &[Part]) -> Result<()> {
         let tables = self.dir.join(layout::TABLES);
@@ -209,6 +219,7 @@ impl Sink for ParquetSink {
             write_rows(&path, self.spec(table), std::slice::from_ref(batch), COPY_ROWS as usize)?;
             self.parts.entry(table).or_default().push(Part { path, rows: batch.num_rows() });
         }
+        self.commit()?;
         if let Some(path) = outdated {
             // It only says again what the newer list and the closed spans say.
             let _ = std::fs::remove_file(path);

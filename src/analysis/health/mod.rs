@@ -92,6 +92,9 @@ impl<'r> Check<'r> {
         for problem in run.contract.problems() {
             self.issues.add(problem.code, || format!("{} {}", problem.field, problem.problem));
         }
+        if run.events_lost > 0 {
+            self.issues.add("events_lost", || format!("{} lost", run.events_lost));
+        }
         match run.outcome {
             Outcome::Complete => {
                 if let Some(reason) = &run.reason {

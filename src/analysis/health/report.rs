@@ -116,6 +116,7 @@ pub const CODES: &[Code] = &[
     warning("physical_memory_absent", "no physical memory checkpoint was recorded"),
     warning("device_timing_absent", "no device interval was recorded"),
     warning("retained_allocations", "storages were still live when the capture ended"),
+    warning("events_lost", "the recorder refused or could not keep facts that the program handed it"),
     warning("capture_failed", "the program ended the capture as failed"),
     warning("capture_interrupted", "the capture was cut off"),
 ];
