@@ -21,9 +21,6 @@ moved AS (
   SELECT
     device_id,
     timestamp_ns,
-    is_alloc,
-    is_free,
-    delta_bytes,
     sum(delta_bytes) OVER (
       PARTITION BY device_id ORDER BY timestamp_ns, seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     ) AS live_bytes
@@ -32,8 +29,6 @@ moved AS (
       d.device_id,
       m.timestamp_ns,
       m.seq,
-      m.action = 'alloc' AS is_alloc,
-      m.action = 'free' AS is_free,
       CASE WHEN m.action = 'alloc' THEN m.bytes ELSE -m.bytes END AS delta_bytes
     FROM memory AS m
     JOIN devices AS d ON m.run_id = d.run_id AND m.device = d.device
@@ -42,18 +37,25 @@ moved AS (
 peaked AS (
   SELECT *, max(live_bytes) OVER (PARTITION BY device_id) AS peak_bytes FROM moved
 ),
-totals AS (
+peaks AS (
   SELECT
     device_id,
-    count(CASE WHEN is_alloc THEN 1 END) AS storage_allocation_count,
-    count(CASE WHEN is_free THEN 1 END) AS matched_storage_free_count,
-    count(CASE WHEN NOT is_alloc AND NOT is_free THEN 1 END) AS unobserved_end_count,
-    CAST(coalesce(sum(CASE WHEN is_alloc THEN delta_bytes END), 0) AS BIGINT) AS total_allocated_bytes,
     CAST(max(peak_bytes) AS BIGINT) AS peak_live_bytes,
-    min(CASE WHEN live_bytes = peak_bytes THEN timestamp_ns END) AS peak_timestamp_ns,
-    CAST(sum(delta_bytes) AS BIGINT) AS retained_bytes
+    min(CASE WHEN live_bytes = peak_bytes THEN timestamp_ns END) AS peak_timestamp_ns
   FROM peaked
   GROUP BY device_id
+),
+totals AS (
+  SELECT
+    run_id,
+    device,
+    count(CASE WHEN action = 'alloc' THEN 1 END) AS storage_allocation_count,
+    count(CASE WHEN action = 'free' THEN 1 END) AS matched_storage_free_count,
+    count(CASE WHEN action = 'end_unobserved' THEN 1 END) AS unobserved_end_count,
+    CAST(coalesce(sum(CASE WHEN action = 'alloc' THEN bytes END), 0) AS BIGINT) AS total_allocated_bytes,
+    CAST(sum(CASE WHEN action = 'alloc' THEN bytes ELSE -bytes END) AS BIGINT) AS retained_bytes
+  FROM memory
+  GROUP BY run_id, device
 )
 SELECT
   d.device,
@@ -61,9 +63,10 @@ SELECT
   t.matched_storage_free_count,
   t.unobserved_end_count,
   t.total_allocated_bytes,
-  t.peak_live_bytes,
-  t.peak_timestamp_ns,
+  p.peak_live_bytes,
+  p.peak_timestamp_ns,
   t.retained_bytes
 FROM totals AS t
-JOIN devices AS d ON t.device_id = d.device_id
+JOIN devices AS d ON t.run_id = d.run_id AND t.device = d.device
+JOIN peaks AS p ON d.device_id = p.device_id
 ORDER BY d.device, d.run_id

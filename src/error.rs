@@ -47,7 +47,11 @@ impl Error {
 
     /// An engine's failure as one line; its messages can span several.
     pub(crate) fn sql(error: &datafusion::error::DataFusionError) -> Self {
-        Error::Sql { problem: one_line(&error.strip_backtrace()) }
+        let hint = match error.find_root() {
+            datafusion::error::DataFusionError::ResourcesExhausted(_) => "; a larger `sql --memory-limit` may do",
+            _ => "",
+        };
+        Error::Sql { problem: format!("{}{hint}", one_line(&error.strip_backtrace())) }
     }
 }
 

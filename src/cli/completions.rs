@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::output::write;
 
 /// Arguments of `completions`.
@@ -14,8 +14,7 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    write::write(None, |mut out| {
-        clap_complete::generate(args.shell, &mut super::Cli::command(), "candle-graph", &mut out);
-        Ok(())
-    })
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut super::Cli::command(), "candle-graph", &mut script);
+    write::write(None, |out| out.write_all(&script).map_err(Error::io("write", "standard output")))
 }

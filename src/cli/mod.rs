@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, one_line};
 use crate::text::printable;
 
 /// Records one selected Candle training update or inference invocation and explains it with SQL.
@@ -77,13 +77,24 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2));
         }
     };
-    match run(cli.command) {
+    // A panic is a fault of ours or of a library; to the user it is one line and exit 1 like any other.
+    std::panic::set_hook(Box::new(|_| {}));
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(cli.command)));
+    match ended.unwrap_or_else(|panic| Err(unexpected(panic.as_ref()))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", printable(&error.to_string()));
             ExitCode::from(if matches!(error, Error::Usage { .. }) { 2 } else { 1 })
         }
     }
+}
+
+fn unexpected(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().map(|t| (*t).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    let problem =
+        format!("the query engine failed on this input: {}; is a file of the trace damaged?", one_line(&text));
+    Error::Sql { problem }
 }
 
 fn run(command: Command) -> Result<()> {

@@ -5,6 +5,7 @@
 //! cuts; spans that no later part closes go into one more file, in a scratch directory, with no duration.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,10 +38,19 @@ pub(super) fn read(dir: &Path) -> Result<Trace> {
     // The record is replaced after tables/ is whole and before parts/ goes: while parts/ is there and the record has no
     // end, the parts are the trace.
     if trace.run.ended_ns.is_some() {
+        if !tables_dir.is_dir() {
+            return Err(Error::input(
+                dir,
+                format!("has an ended run and no {}/; the trace is damaged", layout::TABLES),
+            ));
+        }
         for spec in &specs {
             let path = tables_dir.join(format!("{}.parquet", spec.name));
-            if path.exists() {
-                add(&mut trace, spec, path)?;
+            match std::fs::symlink_metadata(&path) {
+                Ok(_) => add(&mut trace, spec, path)?,
+                // A table without rows has no file.
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::io("open", path)(e)),
             }
         }
         return Ok(trace);
@@ -59,11 +69,20 @@ pub(super) fn read(dir: &Path) -> Result<Trace> {
     }
     add_open_spans(&mut trace, &parts)?;
     trace.run.outcome = Outcome::Interrupted;
-    trace
-        .run
-        .reason
-        .get_or_insert_with(|| "the process ended, or is still running, without finishing the session".to_owned());
+    let live = is_live(dir);
+    trace.run.reason.get_or_insert_with(|| {
+        let reason =
+            if live { "the session is still recording" } else { "the process ended without finishing the session" };
+        reason.to_owned()
+    });
     Ok(trace)
+}
+
+/// Whether a session holds the directory's lock. Its file is locked before the run record is written, so a reader that got
+/// this far takes no lock that a session is about to want.
+fn is_live(dir: &Path) -> bool {
+    let lock = File::open(dir.join(layout::LOCK));
+    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn read_run(path: &Path) -> Result<RunRecord> {
@@ -71,16 +90,18 @@ fn read_run(path: &Path) -> Result<RunRecord> {
     let problem = |problem: String| Error::Table { path: path.to_owned(), table: spec.name.to_owned(), problem };
     let reader = files::open(path, &spec)?;
     let schema = reader.schema().clone();
-    let batches: Vec<RecordBatch> = reader
-        .build()
-        .and_then(|r| r.collect::<std::result::Result<_, _>>().map_err(Into::into))
-        .map_err(|e| problem(one_line(&e.to_string())))?;
+    let batches: Vec<RecordBatch> = files::decode(path, || {
+        let batches = reader.build().and_then(|r| r.collect::<std::result::Result<_, _>>().map_err(Into::into));
+        batches.map_err(|e| problem(one_line(&e.to_string())))
+    })?;
     let batch = concat_batches(&schema, &batches).map_err(|e| problem(one_line(&e.to_string())))?;
-    RunRecord::from_batch(&batch).map_err(problem)
+    files::decode(path, || RunRecord::from_batch(&batch).map_err(problem))
 }
 
 fn add(trace: &mut Trace, spec: &TableSpec, path: PathBuf) -> Result<()> {
-    let rows = files::rows(&files::open(&path, spec)?);
+    let file = files::open(&path, spec)?;
+    files::same_run(&file, &trace.run.run_id, &path, spec)?;
+    let rows = files::rows(&file);
     if rows > 0 {
         trace.files.entry(spec.name).or_default().push(path);
         *trace.rows.entry(spec.name).or_default() += rows;

@@ -5,30 +5,35 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
-use candle_graph_record::table::{META_SCHEMA, TABLES_SCHEMA, TableSpec};
+use candle_graph_record::table::{META_RUN_ID, META_SCHEMA, TABLES_SCHEMA, TableSpec};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use crate::error::{Error, Result, one_line};
 use crate::tables::same_type;
 
+/// Runs a decoder. Some damage makes the Parquet library panic where it should report (a page that claims no rows divides by
+/// zero); to a user both are a damaged file.
+pub(super) fn decode<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Error::input(path, "is damaged: what it holds is no possible Parquet data")))
+}
+
 /// Opens one Parquet file of `table` and checks that it is whole, of a known version, and has every column.
 pub(super) fn open(path: &Path, table: &TableSpec) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+    decode(path, || open_unguarded(path, table))
+}
+
+fn open_unguarded(path: &Path, table: &TableSpec) -> Result<ParquetRecordBatchReaderBuilder<File>> {
     let problem = |problem: String| Error::Table { path: path.to_owned(), table: table.name.to_owned(), problem };
     let file = File::open(path).map_err(Error::io("open", path))?;
     if file.metadata().map_err(Error::io("read", path))?.len() == 0 {
         return Err(problem("the file is empty; the trace was damaged after it was written".to_owned()));
     }
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| {
+    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(file, reading()).map_err(|e| {
         problem(format!("is no readable Parquet file, truncated or damaged ({})", one_line(&e.to_string())))
     })?;
-    let version = reader
-        .metadata()
-        .file_metadata()
-        .key_value_metadata()
-        .and_then(|pairs| pairs.iter().find(|kv| kv.key == META_SCHEMA))
-        .and_then(|kv| kv.value.clone());
-    match version {
+    match stated(&reader, META_SCHEMA) {
         None => return Err(problem(format!("carries no {META_SCHEMA}, so no candle-graph recorder wrote it"))),
         Some(version) if version != TABLES_SCHEMA => {
             return Err(problem(format!(
@@ -63,6 +68,35 @@ pub(super) fn open(path: &Path, table: &TableSpec) -> Result<ParquetRecordBatchR
     Ok(reader)
 }
 
+/// What a file states under a key of its metadata.
+fn stated(reader: &ParquetRecordBatchReaderBuilder<File>, key: &str) -> Option<String> {
+    let pairs = reader.metadata().file_metadata().key_value_metadata()?;
+    pairs.iter().find(|kv| kv.key == key)?.value.clone()
+}
+
+/// Refuses a file of another run: its rows would join with nothing, or with the wrong spans.
+pub(super) fn same_run(
+    reader: &ParquetRecordBatchReaderBuilder<File>,
+    run_id: &str,
+    path: &Path,
+    table: &TableSpec,
+) -> Result<()> {
+    match stated(reader, META_RUN_ID) {
+        Some(found) if found != run_id => Err(Error::Table {
+            path: path.to_owned(),
+            table: table.name.to_owned(),
+            problem: format!("belongs to run {found}, and the trace is run {run_id}; the files were mixed"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// How files are read: by the types Parquet itself states. The Arrow schema that is stored beside them says the same, and
+/// a damaged one makes its decoder panic.
+fn reading() -> ArrowReaderOptions {
+    ArrowReaderOptions::new().with_skip_arrow_metadata(true)
+}
+
 /// Whether the statistics of a column that is no list count a NULL.
 fn holds_null(reader: &ParquetRecordBatchReaderBuilder<File>, column: &str) -> bool {
     let chunks = reader.metadata().row_groups().iter().flat_map(|g| g.columns());
@@ -93,7 +127,8 @@ impl Scan {
 
     fn open(&self, path: &Path) -> Result<ParquetRecordBatchReader> {
         let file = File::open(path).map_err(Error::io("open", path))?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| unreadable(path, &e))?;
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new_with_options(file, reading()).map_err(|e| unreadable(path, &e))?;
         let mask = ProjectionMask::columns(builder.parquet_schema(), self.columns.iter().map(String::as_str));
         builder.with_projection(mask).with_batch_size(BATCH_ROWS).build().map_err(|e| unreadable(path, &e))
     }
@@ -109,14 +144,18 @@ impl Iterator for Scan {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some((path, reader)) = &mut self.current {
-                match reader.next() {
-                    Some(Ok(batch)) => return Some(Ok(batch)),
-                    Some(Err(e)) => return Some(Err(unreadable(path, &e))),
-                    None => self.current = None,
+                match decode(path, || reader.next().transpose().map_err(|e| unreadable(path, &e))) {
+                    Ok(Some(batch)) => return Some(Ok(batch)),
+                    Ok(None) => self.current = None,
+                    Err(e) => {
+                        // What a decoder left behind when it failed is not asked again.
+                        self.current = None;
+                        return Some(Err(e));
+                    }
                 }
             }
             let path = self.files.next()?;
-            match self.open(&path) {
+            match decode(&path, || self.open(&path)) {
                 Ok(reader) => self.current = Some((path, reader)),
                 Err(e) => return Some(Err(e)),
             }

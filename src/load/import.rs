@@ -312,8 +312,11 @@ impl Import {
     fn op(&mut self, op: &wire::Op<'_>) -> LineResult<()> {
         let span_id = self.id(&op.span_id);
         let count = self.op_counts.entry(span_id).or_insert(0);
-        let op_index = op.op_index.unwrap_or(*count);
-        *count = op_index + 1;
+        let op_index = match op.op_index {
+            None => *count,
+            Some(index) => int("op_index", index)?,
+        };
+        *count = op_index.saturating_add(1);
         let seq = self.next_seq();
         let row = OpRow {
             span_id,
@@ -361,7 +364,13 @@ impl Import {
         };
         // Of a wholly finite tensor the finite part is the whole.
         let finite = |given, of_all| -> LineResult<Option<f64>> { Ok(wire::float(given)?.or(whole(of_all)?)) };
-        let count = |given: Option<i64>| given.or((stats.non_finite == 0).then_some(0));
+        let parts = [stats.nan, stats.pos_inf, stats.neg_inf];
+        let sum = parts.iter().flatten().fold(0_u64, |sum, part| sum.saturating_add(*part));
+        if sum > stats.non_finite || (parts.iter().all(Option::is_some) && sum != stats.non_finite) {
+            return Err(format!("counts {sum} NaN and infinite elements, but {} non-finite", stats.non_finite).into());
+        }
+        // Each is at most non_finite, which fits.
+        let count = |given: Option<u64>| given.map(|n| n as i64).or((stats.non_finite == 0).then_some(0));
         let row = TensorStatRow {
             span_id: self.id(&stats.span_id),
             label: &stats.label,

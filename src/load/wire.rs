@@ -142,7 +142,7 @@ pub(super) struct Op<'a> {
     pub output_dense_bytes: Option<u64>,
     #[serde(default)]
     pub input_dense_bytes: u64,
-    pub op_index: Option<i64>,
+    pub op_index: Option<u64>,
     pub cpu_ns: Option<i64>,
     pub thread_id: Option<i64>,
 }
@@ -179,9 +179,9 @@ pub(super) struct TensorStats<'a> {
     pub dtype: Cow<'a, str>,
     pub elements: u64,
     pub non_finite: u64,
-    pub nan: Option<i64>,
-    pub pos_inf: Option<i64>,
-    pub neg_inf: Option<i64>,
+    pub nan: Option<u64>,
+    pub pos_inf: Option<u64>,
+    pub neg_inf: Option<u64>,
     #[serde(borrow, default)]
     pub rms: Float<'a>,
     #[serde(borrow, default)]

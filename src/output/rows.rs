@@ -4,6 +4,7 @@
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type, UInt64Type};
+use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde_json::{Map, Value};
 
@@ -31,7 +32,7 @@ pub fn json_rows(batches: &[RecordBatch]) -> Result<Vec<Row>> {
 
 /// One value: NULL and what JSON has no number for (NaN, infinities) are null.
 fn json_value(array: &ArrayRef, row: usize) -> Result<Value> {
-    if array.is_null(row) {
+    if array.is_null(row) || array.data_type() == &DataType::Null {
         return Ok(Value::Null);
     }
     Ok(match array.data_type() {
@@ -71,10 +72,10 @@ fn list_value(items: &ArrayRef) -> Result<Value> {
 }
 
 fn text_value(array: &ArrayRef, row: usize) -> Result<String> {
-    let options = FormatOptions::default();
-    let formatter = ArrayFormatter::try_new(array.as_ref(), &options)
-        .map_err(|e| Error::Sql { problem: format!("rows as JSON: {e}") })?;
-    Ok(formatter.value(row).to_string())
+    let wrong = |e: ArrowError| Error::Sql { problem: format!("a value cannot be shown: {e}") };
+    let options = FormatOptions::new().with_display_error(false);
+    let formatter = ArrayFormatter::try_new(array.as_ref(), &options).map_err(wrong)?;
+    formatter.value(row).try_to_string().map_err(wrong)
 }
 
 /// Shortens every string inside `value`.

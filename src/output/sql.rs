@@ -46,6 +46,9 @@ pub fn run(
 ) -> Result<()> {
     let frame = session.sql_with(statement, parameters)?;
     let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
+    if let Some(name) = repeated_name(&schema).filter(|_| !matches!(format, Format::Table | Format::Csv)) {
+        return Err(Error::Sql { problem: format!("two columns are called {name:?}; name one with AS") });
+    }
     let mut stream = session.wait(frame.execute_stream()).map_err(|e| Error::sql(&e))?;
     let mut next = || -> Result<Option<RecordBatch>> {
         match session.wait(stream.next()).transpose().map_err(|e| Error::sql(&e))? {
@@ -73,6 +76,12 @@ pub fn run(
             writer.finish().map_err(arrow_failed)
         }
     })
+}
+
+/// A name that two columns share: a JSON object or a reader of Parquet would keep one of them.
+fn repeated_name(schema: &SchemaRef) -> Option<String> {
+    let mut seen = std::collections::HashSet::new();
+    schema.fields().iter().find(|f| !seen.insert(f.name())).map(|f| f.name().clone())
 }
 
 /// A writer that the Parquet and Arrow writers can own.
@@ -124,7 +133,7 @@ fn json_rows_out(out: &mut dyn Write, schema: &SchemaRef, next: Next<'_>) -> Res
 
 /// Every column as text; `clean` says what becomes of a text cell.
 fn as_text(batch: &RecordBatch, nested_only: bool, clean: fn(&str) -> String) -> Result<RecordBatch> {
-    let options = FormatOptions::new().with_null("");
+    let options = FormatOptions::new().with_null("").with_display_error(false);
     let mut fields = Vec::new();
     let mut columns: Vec<ArrayRef> = Vec::new();
     for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
@@ -134,21 +143,34 @@ fn as_text(batch: &RecordBatch, nested_only: bool, clean: fn(&str) -> String) ->
             continue;
         }
         let formatter = ArrayFormatter::try_new(array.as_ref(), &options).map_err(arrow_failed)?;
-        let texts = (0..array.len()).map(|row| clean(&formatter.value(row).to_string()));
-        columns.push(Arc::new(StringArray::from_iter_values(texts)));
+        let texts = (0..array.len())
+            .map(|row| formatter.value(row).try_to_string().map(|text| clean(&text)).map_err(arrow_failed))
+            .collect::<Result<Vec<String>>>()?;
+        columns.push(Arc::new(StringArray::from(texts)));
         fields.push(Field::new(clean(field.name()), DataType::Utf8, true));
     }
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(arrow_failed)
 }
 
+/// Rows of a table: its columns are as wide as their widest cell, so they must all be held.
+const TABLE_ROWS: usize = 10_000;
+
 fn table(out: &mut dyn Write, schema: &SchemaRef, next: Next<'_>) -> Result<()> {
     let mut batches = vec![as_text(&RecordBatch::new_empty(schema.clone()), false, printable)?];
+    let mut rows = 0;
+    let mut more = false;
     while let Some(batch) = next()? {
-        batches.push(as_text(&batch, false, printable)?);
+        let taken = batch.num_rows().min(TABLE_ROWS - rows);
+        more |= taken < batch.num_rows();
+        batches.push(as_text(&batch.slice(0, taken), false, printable)?);
+        rows += taken;
+        if more {
+            break;
+        }
     }
-    let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     let text = arrow::util::pretty::pretty_format_batches(&batches).map_err(arrow_failed)?;
-    writeln!(out, "{text}\n{rows} row{}", if rows == 1 { "" } else { "s" }).map_err(io)
+    let rest = if more { " shown, and there are more: take `--format csv`, or LIMIT and OFFSET" } else { "" };
+    writeln!(out, "{text}\n{rows} row{}{rest}", if rows == 1 { "" } else { "s" }).map_err(io)
 }
 
 fn csv(out: &mut dyn Write, schema: &SchemaRef, next: Next<'_>) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Writing: to standard output, or to a file that is whole or absent.
 //! In: bytes or a producer of bytes. Out: nothing half-written. Left to neighbours: what the bytes say.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
@@ -15,13 +16,18 @@ pub type Target<'a> = Option<&'a Path>;
 /// The producer's failure, or the file system's with the path. A reader that closes the pipe early is no failure.
 pub fn write(target: Target<'_>, produce: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
     let Some(path) = target else {
-        let mut out = std::io::BufWriter::new(std::io::stdout());
+        let mut out = Pipe { out: std::io::BufWriter::new(std::io::stdout()), closed: false };
         let written = produce(&mut out).and_then(|()| out.flush().map_err(Error::io("write", "standard output")));
-        return match written {
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other,
-        };
+        return if out.closed { Ok(()) } else { written };
     };
+    let metadata = std::fs::metadata(path);
+    if metadata.as_ref().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        // A device or a pipe: nothing to keep whole, and never something to replace.
+        let file = OpenOptions::new().write(true).open(path).map_err(Error::io("open", path))?;
+        let mut out = Pipe { out: std::io::BufWriter::new(file), closed: false };
+        let written = produce(&mut out).and_then(|()| out.flush().map_err(Error::io("write", path)));
+        return if out.closed { Ok(()) } else { written };
+    }
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if path.is_dir() {
         return Err(Error::input(path, "is a directory; give a file name"));
@@ -44,6 +50,31 @@ pub fn write(target: Target<'_>, produce: impl FnOnce(&mut (dyn Write + Send)) -
         source: e.error,
     })?;
     Ok(())
+}
+
+/// Remembers that its reader has gone, whatever error the producer makes of it.
+struct Pipe<W: Write> {
+    out: W,
+    closed: bool,
+}
+
+impl<W: Write> Pipe<W> {
+    fn note<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
+        self.closed |= result.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe);
+        result
+    }
+}
+
+impl<W: Write> Write for Pipe<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.note(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let flushed = self.out.flush();
+        self.note(flushed)
+    }
 }
 
 /// A temporary file is private; a result is as readable as any file a program makes.

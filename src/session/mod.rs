@@ -310,7 +310,8 @@ struct Links {
 impl Links {
     /// The absolute path of a file, or of a link to it.
     fn name(&mut self, path: &Path) -> Result<PathBuf> {
-        let absolute = std::path::absolute(path).map_err(Error::io("resolve", path))?;
+        // Resolved, because the engine takes `..` for an attack.
+        let absolute = path.canonicalize().map_err(Error::io("open", path))?;
         if nameable(&absolute) {
             return Ok(absolute);
         }
@@ -319,7 +320,8 @@ impl Links {
             None => self.directory.insert(crate::load::scratch_dir()?),
         };
         self.made += 1;
-        let link = directory.path().join(format!("{}.parquet", self.made));
+        let scratch = directory.path().canonicalize().map_err(Error::io("open", directory.path()))?;
+        let link = scratch.join(format!("{}.parquet", self.made));
         symlink(&absolute, &link).map_err(Error::io("link to", path))?;
         Ok(link)
     }

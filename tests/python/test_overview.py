@@ -110,7 +110,7 @@ def test_text(cli, digits, numbers):
     counts = numbers["counts"]
     assert (
         f"{counts['spans']} spans, {counts['operations']} operations, {counts['tensors']} tensors, "
-        f"{counts['tensor_stats']} statistics, {counts['gradients']} gradients, {counts['memory_events']} memory events"
+        f"{counts['tensor_stats']} statistics, {counts['gradients']} gradients, {counts['memory_events']} memory events; 0 lost"
     ) in lines
     spans = numbers["slowest_host_spans"]
     shown = f" {ROWS} of {len(spans)}" if len(spans) > ROWS else ""

@@ -1,6 +1,7 @@
 //! The reader's tests: generated files, SQL against its headers and golden rows, health codes, bad input, layering.
 //! Each test is a small world whose answer a person can work out.
 
+mod edges;
 mod generated;
 mod health;
 mod layering;

@@ -227,23 +227,24 @@ fn spans() {
 fn events_per_second(ids: &Ids, threads: usize, ops: usize) -> f64 {
     let dir = tempfile::tempdir().expect("a directory");
     let session = session(dir.path());
-    let barrier = std::sync::Barrier::new(threads + 1);
-    let seconds = std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let span = session.begin_span("span", SpanKind::Function);
-                barrier.wait();
-                for i in 0..ops {
-                    session.record_op(span.id(), ours_op(ids, i)).expect("recorded");
-                }
-                barrier.wait();
-            });
-        }
-        barrier.wait();
-        let started = Instant::now();
-        barrier.wait();
-        started.elapsed().as_secs_f64()
+    let barrier = std::sync::Barrier::new(threads);
+    // Each thread reads the clock itself: a thread that only waits for the others is woken too late on a full machine.
+    let times: Vec<(Instant, Instant)> = std::thread::scope(|scope| {
+        let worker = || {
+            let span = session.begin_span("span", SpanKind::Function);
+            barrier.wait();
+            let started = Instant::now();
+            for i in 0..ops {
+                session.record_op(span.id(), ours_op(ids, i)).expect("recorded");
+            }
+            (started, Instant::now())
+        };
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        running.into_iter().map(|thread| thread.join().expect("joined")).collect()
     });
+    let started = times.iter().map(|(start, _)| *start).min().expect("a thread");
+    let ended = times.iter().map(|(_, end)| *end).max().expect("a thread");
+    let seconds = (ended - started).as_secs_f64();
     session.finish().expect("finished");
     (threads * ops) as f64 / seconds
 }

@@ -33,9 +33,14 @@ pub(crate) struct Registry {
     chunks: [OnceLock<Box<[Cell]>>; 32],
 }
 
+/// Chunk and cell of a span. Spans opened one after the other, often by different threads, get cells on different cache
+/// lines: four cells share one, so consecutive numbers are four cells apart.
 fn place(id: u64) -> (usize, usize) {
     let bucket = (id + FIRST).ilog2() - FIRST.ilog2();
-    (bucket as usize, (id + FIRST - (FIRST << bucket)) as usize)
+    let length = FIRST << bucket;
+    let number = id + FIRST - length;
+    let quarter = length / 4;
+    (bucket as usize, (number % quarter * 4 + number / quarter) as usize)
 }
 
 impl Registry {
@@ -85,6 +90,14 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_span_has_a_cell_of_its_own() {
+        let mut places: Vec<_> = (0..7 * FIRST).map(place).collect();
+        places.sort_unstable();
+        let cells = (0..3).flat_map(|chunk| (0..(FIRST << chunk) as usize).map(move |cell| (chunk, cell)));
+        assert!(places.into_iter().eq(cells));
+    }
 
     #[test]
     fn a_span_is_unknown_then_open_then_closed_in_every_chunk() {

@@ -146,7 +146,7 @@ impl TraceSession {
                     format!("ends at {start_ns} + {duration_ns}, after now ({now}) on the session's clock"),
                 ));
             }
-            let id = shared.spans.fetch_add(1, Ordering::Relaxed) + 1;
+            let id = shared.spans.0.fetch_add(1, Ordering::Relaxed) + 1;
             let name = name.as_ref();
             let span = OpenSpan {
                 id,
