@@ -182,8 +182,9 @@ impl ParquetSink {
     fn commit(&self) -> Result<()> {
         let path = self.dir.join(layout::PARTS).join(layout::LAST_CUT);
         let temporary = path.with_extension("tmp");
-        std::fs::write(&temporary, self.cuts.to_string()).map_err(Error::io("write", &temporary))?;
-        std::fs::rename(&temporary, &path).map_err(Error::io("rename to its final name", &path))
+        let written = std::fs::write(&temporary, self.cuts.to_string()).map_err(Error::io("write", &temporary));
+        let file = written.and_then(|()| File::open(&temporary).map_err(Error::io("open", &temporary)));
+        finish_file(file, &temporary, &path).map(drop)
     }
 
     /// Makes one file of a table's parts: each is copied or recoded whole, in order.

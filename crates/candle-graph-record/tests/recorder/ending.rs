@@ -101,10 +101,11 @@ fn flush_makes_everything_recorded_so_far_readable() {
     session.record_tensor(open.id(), tensor()).unwrap();
     session.flush().unwrap();
     let parts = session.path().join("parts");
-    let tables: Vec<String> = names(&parts).iter().map(|n| n.split_once('-').unwrap().1.to_owned()).collect();
-    assert_eq!(tables.iter().filter(|t| *t == "ops.parquet").count(), 1);
-    assert_eq!(tables.iter().filter(|t| *t == "tensors.parquet").count(), 1);
-    assert_eq!(tables.iter().filter(|t| *t == "spans.parquet").count(), 1);
+    let files = crate::world::parts(session.path());
+    let tables: Vec<&str> = files.iter().map(|n| n.split_once('-').unwrap().1).collect();
+    assert_eq!(tables.iter().filter(|t| **t == "ops.parquet").count(), 1);
+    assert_eq!(tables.iter().filter(|t| **t == "tensors.parquet").count(), 1);
+    assert_eq!(tables.iter().filter(|t| **t == "spans.parquet").count(), 1);
     let snapshot = names(&parts).into_iter().rfind(|n| n.ends_with("-open_spans.parquet")).unwrap();
     let snapshot = Table::read(&parts.join(snapshot));
     assert_eq!(snapshot.texts("name"), [Some("train"), Some("open")]);

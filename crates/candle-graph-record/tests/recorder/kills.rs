@@ -100,11 +100,8 @@ fn check(dir: &Path, said: u64) {
     let mut newest = 0;
     let mut last_seq = std::collections::HashMap::new();
     // Named by cut, so in order of recording.
-    for name in names(&dir.join("parts")) {
-        let Some(table) = name.strip_suffix(".parquet").map(|n| n.split_once('-').unwrap().1.to_owned()) else {
-            assert!(name.ends_with(".tmp"), "{name}");
-            continue;
-        };
+    for name in crate::world::parts(dir) {
+        let table = name.strip_suffix(".parquet").map(|n| n.split_once('-').unwrap().1.to_owned()).unwrap();
         let rows = Table::read(&dir.join("parts").join(&name));
         assert!(rows.len() > 0, "{name}");
         if table == "spans" || table == "open_spans" {

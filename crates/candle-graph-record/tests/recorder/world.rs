@@ -216,6 +216,16 @@ impl Span {
     }
 }
 
+/// The part files of a trace's whole cuts, in order: what a reader takes.
+pub fn parts(trace: &Path) -> Vec<String> {
+    let parts = trace.join("parts");
+    let Ok(last) = std::fs::read_to_string(parts.join("last_cut")) else { return Vec::new() };
+    let last: u64 = last.parse().expect("the number of a cut");
+    let of_a_whole_cut =
+        |name: &String| name.split_once('-').is_some_and(|(cut, _)| cut.parse::<u64>().unwrap() <= last);
+    names(&parts).into_iter().filter(|n| n.ends_with(".parquet")).filter(of_a_whole_cut).collect()
+}
+
 /// Names in a directory, sorted.
 pub fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(dir)
