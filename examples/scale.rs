@@ -82,7 +82,7 @@ fn main() -> anyhow::Result<()> {
                 op_name: None,
                 shape: &shape,
             };
-            session.record_memory_alloc(span, memory.clone())?;
+            session.record_memory_alloc(span, memory)?;
             session.record_memory_free(span, memory)?;
             input[0] = tensor;
         }

@@ -45,7 +45,7 @@ impl Default for Plain {
 impl Plain {
     #[inline]
     fn push(&mut self, text: &str) {
-        append(&mut self.bytes, text.as_bytes());
+        self.bytes.extend_from_slice(text.as_bytes());
         // A thread waits for the writer long before 2 GiB; one text of that size is no label.
         self.ends.push(i32::try_from(self.bytes.len()).expect("less than 2 GiB of text between two cuts"));
     }
@@ -91,7 +91,7 @@ impl Interned {
     #[inline]
     fn push(&mut self, text: &str) {
         let slot = &mut self.index[hash(text.as_bytes()) as usize % INDEX];
-        if *slot == u32::MAX || !equal(self.list.get(*slot as usize), text.as_bytes()) {
+        if *slot == u32::MAX || self.list.get(*slot as usize) != text.as_bytes() {
             *slot = self.list.len() as u32;
             self.list.push(text);
         }
@@ -102,7 +102,7 @@ impl Interned {
         let mut out = Plain::default();
         out.ends.reserve(self.keys.len());
         for key in self.keys.drain(..) {
-            append(&mut out.bytes, self.list.get(key as usize));
+            out.bytes.extend_from_slice(self.list.get(key as usize));
             out.ends.push(i32::try_from(out.bytes.len()).expect("less than 2 GiB of text between two cuts"));
         }
         if self.list.len() > LIST {
@@ -110,50 +110,6 @@ impl Interned {
             self.index.fill(u32::MAX);
         }
         out.array(nulls)
-    }
-}
-
-/// `bytes` behind what `buffer` holds. Names are short, and a call of memcpy costs more than copying 32 bytes does.
-#[inline]
-fn append(buffer: &mut Vec<u8>, bytes: &[u8]) {
-    let length = bytes.len();
-    if !(8..=32).contains(&length) {
-        buffer.extend_from_slice(bytes);
-        return;
-    }
-    buffer.reserve(length);
-    // SAFETY: `length` bytes are reserved behind the buffer's end. Each copy reads `width` bytes from the start or up to
-    // the end of `bytes`, which are at least as many, and writes them to the same place in the reserved ones; the two
-    // together cover all, because `length <= 2 * width`.
-    unsafe {
-        let (from, to) = (bytes.as_ptr(), buffer.as_mut_ptr().add(buffer.len()));
-        if length >= 16 {
-            to.cast::<[u8; 16]>().write_unaligned(from.cast::<[u8; 16]>().read_unaligned());
-            let last = length - 16;
-            to.add(last).cast::<[u8; 16]>().write_unaligned(from.add(last).cast::<[u8; 16]>().read_unaligned());
-        } else {
-            to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned());
-            let last = length - 8;
-            to.add(last).cast::<u64>().write_unaligned(from.add(last).cast::<u64>().read_unaligned());
-        }
-        buffer.set_len(buffer.len() + length);
-    }
-}
-
-/// Whether two texts are equal, without a call where they are short.
-#[inline]
-fn equal(a: &[u8], b: &[u8]) -> bool {
-    fn word(bytes: &[u8]) -> u64 {
-        u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"))
-    }
-    let length = a.len();
-    if length != b.len() {
-        return false;
-    }
-    match length {
-        0..=7 => a.iter().zip(b).all(|(a, b)| a == b),
-        8..=16 => word(a) == word(b) && word(&a[length - 8..]) == word(&b[length - 8..]),
-        _ => a == b,
     }
 }
 
@@ -304,22 +260,6 @@ mod tests {
         let array = text.take(None);
         assert!(array.iter().flatten().eq(pushed.iter().map(String::as_str)));
         assert_eq!(text.take(None).len(), 0, "taken");
-    }
-
-    #[test]
-    fn short_and_long_texts_are_copied_and_compared_whole() {
-        let text: Vec<u8> = (0..100).collect();
-        for length in 0..=text.len() {
-            let mut buffer = vec![7];
-            append(&mut buffer, &text[..length]);
-            assert_eq!((buffer[0], &buffer[1..]), (7, &text[..length]));
-            assert!(equal(&buffer[1..], &text[..length]));
-            for changed in 0..length {
-                let mut other = text[..length].to_vec();
-                other[changed] ^= 1;
-                assert!(!equal(&other, &text[..length]), "byte {changed} of {length}");
-            }
-        }
     }
 
     #[test]
