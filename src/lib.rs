@@ -7,6 +7,11 @@
 
 pub use candle_graph_record::*;
 
+/// The vocabulary of traces under the path that programs written for candle-graph 0.10 use.
+pub mod trace {
+    pub use candle_graph_record::{ExecutionPhase, ExecutionStep, GradientState, MemoryCategory, SpanKind, TimingMode};
+}
+
 pub mod analysis;
 pub mod cli;
 pub mod error;
