@@ -30,8 +30,9 @@ moved AS (
       m.timestamp_ns,
       m.seq,
       CASE WHEN m.action = 'alloc' THEN m.bytes ELSE -m.bytes END AS delta_bytes
-    FROM memory AS m
-    JOIN devices AS d ON m.run_id = d.run_id AND m.device = d.device
+    -- The few devices first: the engine holds the left side of a join and streams the right.
+    FROM devices AS d
+    JOIN memory AS m ON d.run_id = m.run_id AND d.device = m.device
   ) AS change
 ),
 peaked AS (
