@@ -64,27 +64,23 @@ impl Evidence {
     /// A file that cannot be read, an engine that refuses its set-up.
     pub fn gather(trace: Trace, limits: Limits, headlines: &[&'static str]) -> Result<Self> {
         let traces = [trace];
-        let mut wanted = vec!["activation_evidence"];
-        wanted.extend(headlines);
+        let mut wanted = headlines.to_vec();
         if traces[0].events() >= SMALL && headlines.contains(&"slowest_host") {
             // Counted beside the ranking; of a small trace the ranking is fetched whole.
             wanted.push("ranked_spans");
         }
-        let (health, started) = std::thread::scope(|scope| {
-            let health = scope.spawn(|| check(&traces[0]));
+        let (examined, started) = std::thread::scope(|scope| {
+            let examined = scope.spawn(|| examine(&traces[0]));
             let started = Session::open(&traces, limits).and_then(|session| {
                 let tops = run_tops(&session, &traces[0], &wanted)?;
                 Ok((session, tops))
             });
-            (health.join(), started)
+            (examined.join(), started)
         });
         let [trace] = traces;
-        let health =
-            health.unwrap_or_else(|_| Err(Error::input(&trace.requested, "its health check failed unexpectedly")))?;
+        let failed = || Error::input(&trace.requested, "its health check failed unexpectedly");
+        let (health, capabilities) = examined.unwrap_or_else(|_| Err(failed()))?;
         let (session, tops) = started?;
-        let activations = tops.get("activation_evidence").map_or_else(|| Row::first(&[]), |rows| Row::first(rows));
-        let activations = activations.int("tensors") + activations.int("storages");
-        let capabilities = capabilities::matrix(&trace.run, &health, activations);
         Ok(Self { trace, session, health, capabilities, tops: Mutex::new(tops) })
     }
 
@@ -161,9 +157,7 @@ impl Evidence {
 pub fn register_coverage(session: &Session, traces: &[Trace]) -> Result<()> {
     let mut batches = Vec::new();
     for trace in traces {
-        let health = check(trace)?;
-        let activations = activation_records(trace)?;
-        let planes = capabilities::matrix(&trace.run, &health, activations);
+        let (_, planes) = examine(trace)?;
         batches.push(coverage_batch(trace, &planes));
     }
     session.register_batches("coverage", Session::plain_schema(&tables::coverage()), batches)
@@ -204,6 +198,13 @@ fn coverage_batch(trace: &Trace, planes: &BTreeMap<&'static str, Capability>) ->
         ],
     )
     .expect("columns follow tables::coverage()")
+}
+
+/// The health of a trace, and from it what may be claimed of each plane.
+fn examine(trace: &Trace) -> Result<(Health, BTreeMap<&'static str, Capability>)> {
+    let health = check(trace)?;
+    let capabilities = capabilities::matrix(&trace.run, &health, activation_records(trace)?);
+    Ok((health, capabilities))
 }
 
 /// One pass over the files of a trace.

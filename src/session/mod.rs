@@ -5,7 +5,7 @@
 
 mod views;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -262,13 +262,6 @@ impl Session {
     /// Whether `name` is a view.
     pub fn is_view(&self, name: &str) -> bool {
         VIEWS.iter().any(|(view, _)| *view == name)
-    }
-
-    /// The names of everything that can be queried, with whether it is a view.
-    pub fn names(&self) -> BTreeMap<String, bool> {
-        let mut names: BTreeMap<String, bool> = tables::all().iter().map(|t| (t.name.to_owned(), false)).collect();
-        names.extend(VIEWS.iter().map(|(name, _)| ((*name).to_owned(), true)));
-        names
     }
 }
 

@@ -100,9 +100,10 @@ fn a_pipe_as_output_is_written_to_and_stays_a_pipe() {
     });
     let ran = world.run(&["overview", trace.to_str().expect("UTF-8"), "-o", pipe.to_str().expect("UTF-8")]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    // Before the reader: of a pipe that was replaced it would wait for ever.
+    assert!(std::fs::metadata(&pipe).expect("still there").file_type().is_fifo());
     let text = reader.join().expect("a reader");
     assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "a whole document went through");
-    assert!(std::fs::metadata(&pipe).expect("still there").file_type().is_fifo());
 }
 
 #[test]

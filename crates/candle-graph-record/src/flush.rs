@@ -11,7 +11,7 @@ use arrow_array::{Int64Array, RecordBatch, UInt64Array};
 use crate::buffer::{Held, Rows};
 use crate::error::{Error, Result};
 use crate::names::Outcome;
-use crate::shared::{ENDED, Shared};
+use crate::shared::{ENDED, ROOT, Shared};
 use crate::sink::{Cut, Sink};
 use crate::table::TableBuilder;
 use crate::tables::run::RunRecord;
@@ -143,15 +143,14 @@ fn take_cut(shared: &Shared, last: bool, pace: &Pace) -> Taken {
     let mut held: Vec<std::sync::MutexGuard<'_, Held>> = slots.iter().map(|s| s.lock()).collect();
     if last {
         shared.status.fetch_or(ENDED, Ordering::AcqRel);
-        let root = shared.root_id();
-        shared.registry.close(root);
+        shared.registry.close(ROOT);
         let now = shared.now();
         taken.ended_ns = Some(now);
         for (slot, held) in slots.iter().zip(&mut held) {
             // Spans still open keep a NULL duration; the root alone ends here.
             let left = std::mem::take(&mut held.open);
-            for span in left.iter().filter(|s| s.id != root).chain(left.iter().filter(|s| s.id == root)) {
-                let duration = (span.id == root).then(|| now - span.start_ns);
+            for span in left.iter().filter(|s| s.id != ROOT).chain(left.iter().filter(|s| s.id == ROOT)) {
+                let duration = (span.id == ROOT).then(|| now - span.start_ns);
                 held.rows.spans.push(shared.next_seq(), &span.row(slot.thread_id, duration, None));
             }
         }
@@ -191,8 +190,6 @@ impl Taken {
         for (slot, emptied) in slots.iter().zip(self.rows) {
             slot.lock().rows.give_back(emptied);
         }
-        // Spans first: whatever refers to them is written behind them.
-        batches.sort_by_key(|(table, _)| *table != "spans");
         let batches = batches
             .into_iter()
             .map(|(table, list)| in_order(list).map(|batch| (table, batch)))

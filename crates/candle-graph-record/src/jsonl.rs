@@ -20,7 +20,8 @@ use crate::tables::run::RunRecord;
 /// The version written.
 pub const TRACE_SCHEMA: &str = "candle-graph/trace/10";
 
-fn contract_json(c: &CaptureContract) -> serde_json::Value {
+/// The contract as JSON, as the meta line and the documents show it.
+pub fn capture_contract_json(c: &CaptureContract) -> serde_json::Value {
     let mut out = json!({
         "measurement_scope": c.measurement_scope,
         "operations": c.operations,
@@ -44,11 +45,6 @@ fn contract_json(c: &CaptureContract) -> serde_json::Value {
         out["gradient_contract"] = gradient_contract_json(gradients);
     }
     out
-}
-
-/// The contract as JSON, as the meta line and the documents show it.
-pub fn capture_contract_json(contract: &CaptureContract) -> serde_json::Value {
-    contract_json(contract)
 }
 
 fn gradient_contract_json(contract: &GradientContract) -> serde_json::Value {
@@ -86,7 +82,7 @@ pub fn write_meta(out: &mut impl Write, run: &RunRecord) -> io::Result<()> {
         "device": run.device,
         "measured_region_device_synchronized": run.measured_region_device_synchronized,
         "timing_mode": run.timing_mode,
-        "capture_contract": contract_json(&run.contract),
+        "capture_contract": capture_contract_json(&run.contract),
         "tags": run.tags,
     });
     if let Some(identity) = &run.identity {

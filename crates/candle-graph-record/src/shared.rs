@@ -111,10 +111,6 @@ impl Shared {
         lock(&self.slots)
     }
 
-    pub(crate) fn root_id(&self) -> u64 {
-        ROOT
-    }
-
     /// Nanoseconds since the session opened; an Int64 holds 292 years of them.
     #[inline]
     pub(crate) fn now(&self) -> i64 {
