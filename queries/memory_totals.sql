@@ -35,16 +35,14 @@ moved AS (
     JOIN memory AS m ON d.run_id = m.run_id AND d.device = m.device
   ) AS change
 ),
-peaked AS (
-  SELECT *, max(live_bytes) OVER (PARTITION BY device_id) AS peak_bytes FROM moved
-),
 peaks AS (
-  SELECT
+  -- One row a device is kept while the events pass by; a maximum over whole partitions would hold them all.
+  SELECT DISTINCT ON (device_id)
     device_id,
-    CAST(max(peak_bytes) AS BIGINT) AS peak_live_bytes,
-    min(CASE WHEN live_bytes = peak_bytes THEN timestamp_ns END) AS peak_timestamp_ns
-  FROM peaked
-  GROUP BY device_id
+    CAST(live_bytes AS BIGINT) AS peak_live_bytes,
+    timestamp_ns AS peak_timestamp_ns
+  FROM moved
+  ORDER BY device_id, live_bytes DESC NULLS LAST, timestamp_ns
 ),
 totals AS (
   SELECT

@@ -9,17 +9,17 @@ use candle_graph_record::{CoverageLevel, Outcome};
 
 use crate::analysis::health::{Health, Severity};
 
-/// What may be claimed of a plane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What may be claimed of a plane, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Declared complete, observed, and nothing contradicts it.
-    Complete,
-    /// Observed in part.
-    Partial,
     /// Nothing to claim from.
     Unavailable,
     /// The declaration and the observations contradict each other.
     Invalid,
+    /// Observed in part.
+    Partial,
+    /// Declared complete, observed, and nothing contradicts it.
+    Complete,
 }
 
 impl Level {

@@ -2,6 +2,7 @@
 //! In: an opened trace. Out: its health, capabilities, gaps and findings, over a SQL session that knows its coverage.
 //! Left to neighbours: the shape of documents (`output`).
 
+mod activations;
 mod capabilities;
 mod findings;
 
@@ -17,6 +18,7 @@ use crate::query::{self, Filter};
 use crate::session::{Limits, SMALL, Session};
 use crate::tables;
 
+pub use activations::activation_planes;
 pub use capabilities::{Capability, Level};
 pub use findings::Finding;
 
@@ -120,6 +122,11 @@ impl Evidence {
         Ok((rows.into_iter().map(cut).collect(), total))
     }
 
+    /// Whether there are so many events that a first look leaves the deep questions out.
+    pub fn is_large(&self) -> bool {
+        self.trace.events() >= SMALL
+    }
+
     /// Whether a statement may read `coverage`, which costs a pass over the trace to make.
     pub fn mentions_coverage(statement: &str) -> bool {
         statement.to_ascii_lowercase().contains("coverage")
@@ -141,13 +148,31 @@ impl Evidence {
         findings::gaps(&self.health, &self.capabilities)
     }
 
-    /// What stands out, each with the evidence it rests on; none for a capture that is not sound.
+    /// What stands out, each with the evidence it rests on; none for a capture that is not sound. `deep`: with the rules
+    /// whose queries take seconds on a trace of many events.
     ///
     /// # Errors
     /// The engine's own failures.
-    pub fn findings(&self) -> Result<Vec<Finding>> {
-        if self.health.is_sound() { findings::derive(self) } else { Ok(Vec::new()) }
+    pub fn findings(&self, deep: bool) -> Result<Vec<Finding>> {
+        if self.health.is_sound() { findings::derive(self, deep) } else { Ok(Vec::new()) }
     }
+}
+
+/// The measured region of a run.
+pub struct Region {
+    /// Its span.
+    pub id: String,
+    /// Its wall time.
+    pub duration_ns: i64,
+}
+
+/// The measured region, where there is exactly one.
+///
+/// # Errors
+/// The engine's own failures.
+pub fn outer_wall(evidence: &Evidence) -> Result<Option<Region>> {
+    let row = Row::first(&evidence.top("outer_wall")?);
+    Ok(row.opt_int("outer_wall_time_ns").map(|duration_ns| Region { id: row.text("id"), duration_ns }))
 }
 
 /// Adds `coverage` to a session over many traces: what may be claimed of each plane of each.

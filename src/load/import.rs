@@ -20,6 +20,7 @@ use candle_graph_record::{
     is_quantized,
 };
 
+use super::lives::Identities;
 use super::spill::Output;
 use super::{Form, Trace, directory, wire};
 use crate::error::{Error, Result};
@@ -85,6 +86,7 @@ pub(super) struct Import {
     other_ids: HashMap<String, i64>,
     pending: BTreeMap<i64, Pending>,
     op_counts: HashMap<i64, i64>,
+    storages: Identities,
     spans: Output<Span>,
     ops: Output<Op>,
     tensors: Output<Tensor>,
@@ -110,6 +112,7 @@ impl Import {
             other_ids: HashMap::new(),
             pending: BTreeMap::new(),
             op_counts: HashMap::new(),
+            storages: Identities::default(),
             spans: Output::new(&SPANS, dir),
             ops: Output::new(&OPS, dir),
             tensors: Output::new(&TENSORS, dir),
@@ -338,10 +341,11 @@ impl Import {
     }
 
     fn tensor(&mut self, tensor: &wire::Tensor<'_>) -> LineResult<()> {
+        let storage_id = tensor.storage_id.as_deref().map(|id| self.storages.current(&tensor.device, id));
         let row = TensorRow {
             span_id: self.id(&tensor.span_id),
             tensor_id: &tensor.tensor_id,
-            storage_id: tensor.storage_id.as_deref(),
+            storage_id: storage_id.as_deref(),
             label: tensor.label.as_deref(),
             shape: &shape(&tensor.shape)?,
             dtype: dtype(&tensor.dtype)?,
@@ -393,6 +397,10 @@ impl Import {
     }
 
     fn memory(&mut self, memory: &wire::Memory<'_>) -> LineResult<()> {
+        let storage_id = match memory.action {
+            wire::Action::Alloc => self.storages.alloc(&memory.device, &memory.storage_id),
+            wire::Action::Free => self.storages.end(&memory.device, &memory.storage_id),
+        };
         let row = MemoryRow {
             timestamp_ns: int("timestamp_ns", memory.timestamp_ns)?,
             action: match memory.action {
@@ -400,7 +408,7 @@ impl Import {
                 wire::Action::Free if memory.end_unobserved => "end_unobserved",
                 wire::Action::Free => "free",
             },
-            storage_id: &memory.storage_id,
+            storage_id: &storage_id,
             tensor_id: &memory.tensor_id,
             span_id: self.id(&memory.span_id),
             op_name: memory.op_name.as_deref(),

@@ -6,6 +6,7 @@ mod directory;
 mod files;
 mod import;
 mod jsonl;
+mod lives;
 mod spill;
 mod wire;
 

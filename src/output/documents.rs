@@ -9,7 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::bounds::Budget;
+use super::rows::{Row, json_rows, shorten_all};
 use crate::analysis::health::{Health, Severity};
+use crate::error::Result;
 use crate::evidence::{Capability, Evidence, Finding};
 use crate::load::Form;
 
@@ -207,7 +210,8 @@ pub struct CapabilityOut {
 /// The capability matrix by name.
 pub type Capabilities = BTreeMap<&'static str, CapabilityOut>;
 
-fn capability(c: &Capability) -> CapabilityOut {
+/// One plane for documents.
+pub fn capability(c: &Capability) -> CapabilityOut {
     CapabilityOut { level: c.level.as_str(), reason: c.reason.clone(), source: c.source.clone() }
 }
 
@@ -222,24 +226,66 @@ pub struct FindingOut {
     pub code: &'static str,
     /// Level of the weakest capability it rests on.
     pub qualification: &'static str,
-    /// Capabilities it rests on.
+    /// Capabilities it rests on; without one it rests on what the program chose to summarise.
     pub requires: Vec<&'static str>,
-    /// The row it rests on.
+    /// What it is about: a span, an operation, a storage, a clock, a family.
     pub source: String,
     pub summary: String,
+    /// The rows it rests on.
+    pub evidence: FindingEvidence,
+    /// What to look at next, ready to run, and why.
+    pub next: NextQuery,
 }
 
-impl From<Finding> for FindingOut {
-    fn from(f: Finding) -> Self {
-        Self {
+/// The rows a finding rests on.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FindingEvidence {
+    /// The query in queries/ that gives them.
+    pub query: &'static str,
+    pub rows: Vec<Row>,
+}
+
+/// A command to run next.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NextQuery {
+    pub argv: Vec<String>,
+    pub purpose: &'static str,
+}
+
+impl NextQuery {
+    /// `query --kind KIND` over the same input.
+    pub fn query(evidence: &Evidence, kind: &str, purpose: &'static str) -> Self {
+        let path = evidence.trace.requested.display().to_string();
+        Self { argv: ["candle-graph", "query", &path, "--kind", kind].map(str::to_owned).to_vec(), purpose }
+    }
+}
+
+/// What stands out in a trace. Rows are cut where the document is bounded.
+///
+/// # Errors
+/// The engine's own failures.
+pub fn findings(evidence: &Evidence, bounded: bool) -> Result<Vec<FindingOut>> {
+    let out = |f: Finding| -> Result<FindingOut> {
+        let mut rows = json_rows(&f.rows)?;
+        if bounded {
+            rows = Budget::share(FINDINGS).take(rows);
+            rows.iter_mut().flat_map(|row| row.values_mut()).for_each(shorten_all);
+        }
+        Ok(FindingOut {
             code: f.code,
             qualification: f.qualification.as_str(),
             requires: f.requires,
             source: f.source,
             summary: f.summary,
-        }
-    }
+            evidence: FindingEvidence { query: f.query, rows },
+            next: NextQuery::query(evidence, f.next.0, f.next.1),
+        })
+    };
+    evidence.findings(!bounded || !evidence.is_large())?.into_iter().map(out).collect()
 }
+
+/// Shares of a bounded response that the rows of findings may take, each one.
+const FINDINGS: usize = 100;
 
 /// A list that says whether it is whole.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -261,10 +307,26 @@ impl<T> Bounded<T> {
         Self::part(rows, total)
     }
 
+    /// Its counts alone.
+    pub fn cut(&self) -> Cut {
+        Cut { total: self.total, displayed: self.displayed, truncated: self.truncated }
+    }
+
     /// `rows`, the first of `total`.
     pub fn part(rows: Vec<T>, total: usize) -> Self {
         Self { total, displayed: rows.len(), truncated: rows.len() < total, rows }
     }
+}
+
+/// How much of a list is here, where the list itself keeps the place it always had.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct Cut {
+    /// How many there are.
+    pub total: usize,
+    /// How many are here.
+    pub displayed: usize,
+    /// Whether some are missing.
+    pub truncated: bool,
 }
 
 /// Counts of issues.

@@ -2,6 +2,7 @@
 //! In: examined traces. Out: JSON documents with a schema, text for terminals, bytes on disk whole or not at all.
 //! Left to neighbours: what is claimed (`evidence`), flags (`cli`).
 
+pub mod bounds;
 pub mod documents;
 pub mod overview;
 pub mod protocol;

@@ -1,4 +1,4 @@
-//! `candle-graph/overview/3`: the first look, bounded whatever the trace holds.
+//! `candle-graph/overview/4`: the first look, bounded whatever the trace holds.
 //! In: an examined trace. Out: the document. Left to neighbours: its text for a terminal (`terminal`).
 
 use schemars::JsonSchema;
@@ -6,20 +6,33 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::documents::{
-    Bounded, Capabilities, CapabilityOut, CountsOut, FindingOut, Input, IssueOut, Provenance, TOOL, Tool, capabilities,
-    issues, severity_counts,
+    Bounded, Capabilities, CapabilityOut, CountsOut, FindingOut, Input, IssueOut, NextQuery, Provenance, TOOL, Tool,
+    capabilities, capability, findings, issues, severity_counts,
 };
 use super::rows::{Row, json_rows, shorten_all};
 use crate::error::Result;
 use crate::evidence::Evidence;
 
 /// The document's schema.
-pub const SCHEMA: &str = "candle-graph/overview/3";
+pub const SCHEMA: &str = "candle-graph/overview/4";
 
 /// Queries that the overview shows. Rankings run too before the capture is known to be sound, and are dropped if it is not:
 /// waiting for the verdict would cost every sound one.
-pub const HEADLINES: &[&str] =
-    &["op_names", "memory_totals", "gradient_states", "gradient_problems", "tensor_stat_totals", "device_memory"];
+pub const HEADLINES: &[&str] = &[
+    "op_names",
+    "memory_totals",
+    "gradient_states",
+    "gradient_problems",
+    "tensor_stat_totals",
+    "device_memory",
+    "outer_wall",
+    "slowest_host",
+    "step_split",
+];
+
+/// Parts that take seconds on a trace of many events, in which a first look must not: each with the query kind that
+/// gives it.
+const DEEP: &[(&str, &str)] = &[("activations", "activations"), ("memory held at the peak", "memory")];
 
 /// Rows of the lists of issues, findings and gaps, of labels and tags.
 const SENTENCES: usize = 20;
@@ -48,8 +61,18 @@ pub struct Overview {
     pub gpu: Gpu,
     pub findings: Bounded<FindingOut>,
     pub gaps: Bounded<String>,
+    /// Parts left out because the trace is large, and the query kind that gives each.
+    pub deferred: Vec<Deferred>,
     /// Commands that look further, ready to run.
     pub next_queries: Vec<NextQuery>,
+}
+
+/// A part that was left out for speed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Deferred {
+    pub part: &'static str,
+    /// `query --kind` of it.
+    pub kind: &'static str,
 }
 
 /// The verdict on the structure.
@@ -79,6 +102,8 @@ pub struct Timing {
     pub outer_wall_time_ns: i64,
     /// Rows of query `slowest_host`.
     pub slowest_host_spans: Bounded<Row>,
+    /// Rows of query `step_split`: the same wall time by step.
+    pub step_split: Vec<Row>,
 }
 
 /// Executed operations.
@@ -93,6 +118,13 @@ pub struct Operations {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Activations {
     pub coverage: CapabilityOut,
+    /// What may be claimed of their host time.
+    pub host_time: CapabilityOut,
+    /// What may be claimed of their device time.
+    pub device_time: CapabilityOut,
+    /// Activation-producing operations of the measured region; null where no activations were recorded, and where the part
+    /// is deferred.
+    pub observed_operations: Option<i64>,
 }
 
 /// Gradients.
@@ -112,6 +144,8 @@ pub struct Memory {
     pub logical: bool,
     /// Rows of query `memory_totals`, a device each.
     pub by_device: Bounded<Row>,
+    /// Rows of query `peak_storages_ranked`: what held most at the peak.
+    pub at_peak: Bounded<Row>,
     /// Whether physical checkpoints were recorded.
     pub physical: bool,
     /// Rows of query `device_memory`, a device each.
@@ -123,13 +157,6 @@ pub struct Memory {
 pub struct Gpu {
     pub status: &'static str,
     pub reason: String,
-}
-
-/// A command to run next.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct NextQuery {
-    pub argv: Vec<String>,
-    pub purpose: &'static str,
 }
 
 /// The first rows of a query, and how many there are in all.
@@ -156,11 +183,12 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
             entrypoint: evidence.trace.run.entrypoint.clone(),
             outer_wall_time_ns,
             slowest_host_spans: bounded(evidence, "slowest_host")?,
+            step_split: json_rows(&evidence.top("step_split")?)?,
         }),
         None => None,
     };
     let stats = crate::evidence::Row::first(&evidence.top("tensor_stat_totals")?);
-    let findings: Vec<FindingOut> = evidence.findings()?.into_iter().map(Into::into).collect();
+    let findings = findings(evidence, true)?;
     let gpu = plane("gpu_correlation");
     for capability in planes.values_mut() {
         capability.reason = crate::text::shorten(&capability.reason);
@@ -188,7 +216,7 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
             .then(|| health.unsound_reason().unwrap_or_else(|| "the trace has no measured region".to_owned())),
         timing,
         operations: Operations { coverage: plane("operation_coverage"), by_name: bounded(evidence, "op_names")? },
-        activations: Activations { coverage: plane("activation_coverage") },
+        activations: activations(evidence)?,
         gradients: Gradients {
             coverage: plane("gradient_coverage"),
             states: json_rows(&evidence.top("gradient_states")?)?,
@@ -197,13 +225,39 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
         memory: Memory {
             logical: health.counts.memory_events > 0,
             by_device: bounded(evidence, "memory_totals")?,
+            at_peak: if health.counts.memory_events == 0 || evidence.is_large() {
+                Bounded::first(Vec::new(), 0)
+            } else {
+                bounded(evidence, "peak_storages_ranked")?
+            },
             physical: health.counts.device_memory_samples > 0,
             physical_by_device: bounded(evidence, "device_memory")?,
         },
         gpu: Gpu { status: "unavailable", reason: gpu.reason },
         findings: Bounded::first(findings, SENTENCES),
         gaps: Bounded::first(evidence.gaps(), SENTENCES),
+        deferred: if evidence.is_large() {
+            DEEP.iter().map(|(part, kind)| Deferred { part, kind }).collect()
+        } else {
+            Vec::new()
+        },
         next_queries: next_queries(evidence, stats.int("non_finite_events")),
+    })
+}
+
+/// How many operations made activations, and what qualifies their times.
+fn activations(evidence: &Evidence) -> Result<Activations> {
+    use crate::evidence::{Level, Row as First};
+    let coverage = &evidence.capabilities["activation_coverage"];
+    let counted = coverage.level != Level::Unavailable && !evidence.is_large();
+    let counts = First::first(&if counted { evidence.top("activation_summary")? } else { Vec::new() });
+    let planes = crate::evidence::activation_planes(evidence, &counts);
+    let of = |name: &str| capability(if counted { &planes[name] } else { coverage });
+    Ok(Activations {
+        coverage: capability(coverage),
+        host_time: of("host_time"),
+        device_time: of("device_time"),
+        observed_operations: counts.opt_int("observed_operations"),
     })
 }
 
@@ -221,7 +275,7 @@ fn bounded_issues(health: &crate::analysis::health::Health) -> Vec<IssueOut> {
 /// # Errors
 /// The engine's own failures.
 pub fn outer_wall_ns(evidence: &Evidence) -> Result<Option<i64>> {
-    Ok(crate::evidence::Row::first(&evidence.top("outer_wall")?).opt_int("outer_wall_time_ns"))
+    Ok(crate::evidence::outer_wall(evidence)?.map(|region| region.duration_ns))
 }
 
 /// A provenance whose lists and texts are cut.
@@ -267,10 +321,7 @@ fn bound_provenance(mut provenance: Provenance) -> Provenance {
 
 fn next_queries(evidence: &Evidence, non_finite: i64) -> Vec<NextQuery> {
     let path = evidence.trace.requested.display().to_string();
-    let query = |kind: &str, purpose| NextQuery {
-        argv: ["candle-graph", "query", &path, "--kind", kind].map(str::to_owned).to_vec(),
-        purpose,
-    };
+    let query = |kind: &str, purpose| NextQuery::query(evidence, kind, purpose);
     let c = &evidence.health.counts;
     let mut next = vec![query("labels", "list every label, so that none has to be guessed")];
     if evidence.health.is_sound() {

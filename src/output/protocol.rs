@@ -1,4 +1,4 @@
-//! `candle-graph/protocol/2`: what this tool speaks, for agents to read first.
+//! `candle-graph/protocol/3`: what this tool speaks, for agents to read first.
 //! In: the command list. Out: every schema, command and query kind. Left to neighbours: parsing (`cli`).
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::documents::{TOOL, Tool};
 use super::{overview, query, sql, summary};
 
 /// The document's schema.
-pub const SCHEMA: &str = "candle-graph/protocol/2";
+pub const SCHEMA: &str = "candle-graph/protocol/3";
 
 /// What the tool speaks.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -34,12 +34,17 @@ pub struct Command {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct QueryKind {
     pub name: &'static str,
-    /// Whether it takes a filter and pages; else it is a ranking of at most 50 rows.
+    pub about: &'static str,
+    /// Whether it has pages: takes --limit and --offset.
     pub collection: bool,
+    /// Whether it takes --label and --label-prefix.
+    pub takes_filter: bool,
+    /// Whether it takes --all.
+    pub takes_all: bool,
     /// Whether it refuses a capture that is failed, interrupted or invalid.
     pub needs_complete_capture: bool,
-    /// The SQL file in queries/.
-    pub sql: String,
+    /// The SQL file in queries/ whose rows it shows; null where it shows several.
+    pub sql: Option<String>,
 }
 
 /// Names and versions.
@@ -76,9 +81,12 @@ pub fn build(commands: Vec<(String, String)>) -> Protocol {
             .iter()
             .map(|k| QueryKind {
                 name: k.name,
-                collection: k.shape == query::Shape::Collection,
+                about: k.about,
+                collection: k.takes_page(),
+                takes_filter: k.takes_filter(),
+                takes_all: k.takes_all(),
                 needs_complete_capture: k.needs_sound,
-                sql: format!("queries/{}.sql", k.query),
+                sql: k.query().map(|query| format!("queries/{query}.sql")),
             })
             .collect(),
         schemas: Schemas {

@@ -7,7 +7,7 @@ use candle_graph_record::table::{ColumnSpec, TABLES_SCHEMA, TableSpec};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{overview, protocol, query, sql, summary};
+use super::{bounds, overview, protocol, query, sql, summary};
 use crate::query::{Header, QUERIES, parse};
 use crate::session::VIEWS;
 use crate::tables;
@@ -50,6 +50,12 @@ fn row_schema(name: &str) -> Value {
         })
         .collect();
     let names: Vec<&str> = header.columns.iter().map(|c| c.name.as_str()).collect();
+    let mut properties = properties;
+    let cut = "Full lengths of the lists that were cut, by column, in a response that was not asked for whole.";
+    properties.insert(
+        bounds::CUT.to_owned(),
+        json!({"type": "object", "description": cut, "additionalProperties": {"type": "integer"}}),
+    );
     json!({
         "type": "object",
         "description": header.row,
@@ -66,63 +72,78 @@ fn header(name: &str) -> Header {
 
 fn query_schema() -> Value {
     let mut schema = generated::<query::QueryDocument>(query::SCHEMA);
-    let collection = SchemaGenerator::new(SchemaSettings::draft2020_12().for_serialize())
-        .into_root_schema_for::<query::Collection>()
-        .to_value();
+    // One generator for all, so that a definition has one name; definitions live at the root.
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut definitions = Map::new();
+    let mut part = |mut part: Value| {
+        if let Some(fields) = part.as_object_mut() {
+            fields.remove("$schema");
+            fields.remove("title");
+            if let Some(Value::Object(found)) = fields.remove("$defs") {
+                definitions.extend(found);
+            }
+        }
+        part
+    };
     let kinds: Vec<Value> = query::KINDS
         .iter()
         .map(|kind| {
-            let rows = json!({"type": "array", "items": row_schema(kind.query)});
             let result = match kind.shape {
-                query::Shape::Collection => {
-                    let mut result = collection.clone();
-                    result["properties"]["rows"] = rows;
-                    if kind.name == "spans" {
-                        result["properties"]["edges"] =
-                            json!({"anyOf": [{"type": "null"}, {"type": "array", "items": row_schema("call_edges")}]});
-                        result["properties"]["edges_reason"] = json!({"type": ["string", "null"]});
-                        if let Some(required) = result["required"].as_array_mut() {
-                            required.extend([json!("edges"), json!("edges_reason")]);
-                        }
-                    }
-                    if let Some(fields) = result.as_object_mut() {
-                        fields.remove("$schema");
-                        fields.remove("title");
+                query::Shape::Collection(name) => {
+                    let mut result = match kind.name {
+                        "spans" => part(generator.root_schema_for::<query::Spans>().to_value()),
+                        _ => part(generator.root_schema_for::<query::Collection>().to_value()),
+                    };
+                    result["properties"]["rows"] = json!({"type": "array", "items": row_schema(name)});
+                    result
+                }
+                query::Shape::Ranking(name, field) => {
+                    let mut result = part(generator.root_schema_for::<query::Ranking>().to_value());
+                    result["properties"][field] = json!({"type": ["array", "null"], "items": row_schema(name)});
+                    if let Some(required) = result["required"].as_array_mut() {
+                        required.push(json!(field));
                     }
                     result
                 }
-                query::Shape::Ranking(field) => json!({
-                    "type": "object",
-                    "required": ["entrypoint", "outer_wall_time_ns", "total", "displayed", "truncated", field],
-                    "properties": {
-                        "entrypoint": {"type": "string"},
-                        "outer_wall_time_ns": {"type": ["integer", "null"]},
-                        "total": {"type": "integer"},
-                        "displayed": {"type": "integer", "maximum": 50},
-                        "truncated": {"type": "boolean"},
-                        field: rows,
-                    },
-                }),
+                query::Shape::Capabilities => json!({"$ref": "#/properties/capabilities"}),
+                query::Shape::Activations => part(generator.root_schema_for::<query::Activations>().to_value()),
+                query::Shape::Heaviest => part(generator.root_schema_for::<query::Heaviest>().to_value()),
+                query::Shape::Memory => part(generator.root_schema_for::<query::MemoryResult>().to_value()),
+                query::Shape::FirstNonFinite => part(generator.root_schema_for::<query::FirstNonFinite>().to_value()),
             };
             json!({"if": {"properties": {"kind": {"const": kind.name}}}, "then": {"properties": {"result": result}}})
         })
         .collect();
+    if let Some(known) = schema["$defs"].as_object_mut() {
+        known.extend(definitions);
+    }
     schema["properties"]["kind"] = json!({"enum": query::KINDS.iter().map(|k| k.name).collect::<Vec<_>>()});
     schema["allOf"] = json!(kinds);
     schema
 }
 
-/// What the documentation of a field begins with whose rows are a query's.
+/// What the documentation of a field begins with whose rows are a query's, and one whose value is one row.
 const ROWS_OF: &str = "Rows of query `";
+const ROW_OF: &str = "Row of query `";
 
 /// Gives every list of rows the schema of the query that its documentation names.
 fn with_rows(schema: &mut Value) {
     if let Some(fields) = schema.as_object_mut() {
-        let query = fields.get("description").and_then(Value::as_str).and_then(|d| d.strip_prefix(ROWS_OF));
-        if let Some(row) = query.and_then(|d| d.split('`').next()).map(row_schema) {
+        let described = fields.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let named = |begin: &str| Some(row_schema(described.strip_prefix(begin)?.split('`').next()?));
+        if let Some(row) = named(ROW_OF) {
+            fields.retain(|name, _| name == "description");
+            fields.insert("anyOf".to_owned(), json!([row, {"type": "null"}]));
+            return;
+        }
+        if let Some(row) = named(ROWS_OF) {
+            let rows = json!({"rows": {"items": row}});
             if fields.contains_key("$ref") {
                 // A bounded list: the shared part, and what its rows are.
-                fields.insert("properties".to_owned(), json!({"rows": {"items": row}}));
+                fields.insert("properties".to_owned(), rows);
+            } else if let Some(list) = fields.get_mut("anyOf").and_then(|a| a.get_mut(0)) {
+                // The same, or null.
+                list["properties"] = rows;
             } else {
                 fields.insert("items".to_owned(), row);
             }

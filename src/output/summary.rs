@@ -1,21 +1,22 @@
-//! `candle-graph/summary/7` and `candle-graph/evidence/6`: the complete derived collections, and with them every row.
+//! `candle-graph/summary/8` and `candle-graph/evidence/7`: the complete derived collections, and with them every row.
 //! In: an examined trace. Out: the documents. Left to neighbours: bounds (`overview`), slices (`query`).
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::documents::{
-    Capabilities, CountsOut, FindingOut, Input, IssueOut, Provenance, TOOL, Tool, capabilities, issues,
+    Capabilities, CountsOut, FindingOut, Input, IssueOut, Provenance, TOOL, Tool, capabilities, findings, issues,
 };
+use super::query::{self as query_kinds, Activations, FirstNonFinite, MemoryResult, Request};
 use super::rows::{Row, json_rows};
 use crate::error::Result;
 use crate::evidence::Evidence;
 use crate::query::{self, Filter, Page};
 
 /// The summary's schema.
-pub const SCHEMA: &str = "candle-graph/summary/7";
+pub const SCHEMA: &str = "candle-graph/summary/8";
 /// The evidence packet's schema.
-pub const EVIDENCE_SCHEMA: &str = "candle-graph/evidence/6";
+pub const EVIDENCE_SCHEMA: &str = "candle-graph/evidence/7";
 
 /// Health with every issue.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -41,24 +42,33 @@ pub struct Summary {
     pub outer_wall_time_ns: Option<i64>,
     /// Rows of query `slowest_host`; null unless the capture is complete and valid.
     pub slowest_host_spans: Option<Vec<Row>>,
+    /// Rows of query `host_hotspots`; null unless the capture is complete and valid.
+    pub host_hotspots: Option<Vec<Row>>,
+    /// Rows of query `critical_path`; null unless the capture is complete and valid.
+    pub critical_path: Option<Vec<Row>>,
+    /// Rows of query `step_split`; null unless the capture is complete and valid.
+    pub step_split: Option<Vec<Row>>,
+    /// Rows of query `device_busy`: each clock by itself.
+    pub device_clocks: Vec<Row>,
+    /// Rows of query `slowest_device`; null unless the capture is complete and valid.
+    pub slowest_device_spans: Option<Vec<Row>>,
     /// Rows of query `ops`.
     pub operations: Vec<Row>,
+    /// Rows of query `op_work_by_name`.
+    pub work: Vec<Row>,
+    /// Rows of query `uncounted_work`.
+    pub uncounted_work: Vec<Row>,
+    pub activations: Activations,
     /// Rows of query `labels`.
     pub labels: Vec<Row>,
     /// Rows of query `gradients`.
     pub gradients: Vec<Row>,
+    /// Rows of query `gradient_families`.
+    pub gradient_families: Vec<Row>,
     /// Rows of query `tensor_stats`.
     pub tensor_stats: Vec<Row>,
-    pub memory: FullMemory,
-}
-
-/// Logical and physical memory, apart.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct FullMemory {
-    /// Rows of query `memory_totals`.
-    pub logical: Vec<Row>,
-    /// Rows of query `device_memory`.
-    pub physical: Vec<Row>,
+    pub first_non_finite: FirstNonFinite,
+    pub memory: MemoryResult,
 }
 
 fn whole(evidence: &Evidence, name: &str) -> Result<Vec<Row>> {
@@ -72,6 +82,8 @@ fn whole(evidence: &Evidence, name: &str) -> Result<Vec<Row>> {
 pub fn build(evidence: &Evidence) -> Result<Summary> {
     let health = &evidence.health;
     let sound = health.is_sound();
+    let of_sound = |name| if sound { whole(evidence, name).map(Some) } else { Ok(None) };
+    let everything = Request { all: true, ..Request::default() };
     Ok(Summary {
         schema: SCHEMA,
         tool: TOOL,
@@ -84,15 +96,25 @@ pub fn build(evidence: &Evidence) -> Result<Summary> {
             issues: issues(health),
         },
         capabilities: capabilities(evidence),
-        findings: evidence.findings()?.into_iter().map(Into::into).collect(),
+        findings: findings(evidence, false)?,
         gaps: evidence.gaps(),
         outer_wall_time_ns: if sound { super::overview::outer_wall_ns(evidence)? } else { None },
-        slowest_host_spans: if sound { Some(whole(evidence, "slowest_host")?) } else { None },
+        slowest_host_spans: of_sound("slowest_host")?,
+        host_hotspots: of_sound("host_hotspots")?,
+        critical_path: of_sound("critical_path")?,
+        step_split: of_sound("step_split")?,
+        device_clocks: whole(evidence, "device_busy")?,
+        slowest_device_spans: of_sound("slowest_device")?,
         operations: whole(evidence, "ops")?,
+        work: whole(evidence, "op_work_by_name")?,
+        uncounted_work: whole(evidence, "uncounted_work")?,
+        activations: query_kinds::activations(evidence, &everything)?,
         labels: whole(evidence, "labels")?,
         gradients: whole(evidence, "gradients")?,
+        gradient_families: whole(evidence, "gradient_families")?,
         tensor_stats: whole(evidence, "tensor_stats")?,
-        memory: FullMemory { logical: whole(evidence, "memory_totals")?, physical: whole(evidence, "device_memory")? },
+        first_non_finite: query_kinds::first_non_finite(evidence, &everything)?,
+        memory: query_kinds::memory(evidence, &everything)?,
     })
 }
 

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::overview::Overview;
+use super::overview::{Deferred, Overview};
 use super::rows::Row;
-use crate::text::{printable, shorten};
+use crate::text::{bytes, count, duration, printable, shorten};
 
 /// How text is set off.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,10 @@ pub struct Style {
 impl Style {
     fn wrap(self, code: &str, text: &str) -> String {
         if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
     }
 
     fn heading(self, text: &str) -> String {
@@ -40,36 +44,6 @@ impl Style {
     }
 }
 
-/// Nanoseconds in the unit that keeps three or four digits.
-pub fn duration(ns: f64) -> String {
-    match ns.abs() {
-        n if n >= 1e9 => format!("{:.3} s", ns / 1e9),
-        n if n >= 1e6 => format!("{:.3} ms", ns / 1e6),
-        n if n >= 1e3 => format!("{:.2} µs", ns / 1e3),
-        _ => format!("{ns:.0} ns"),
-    }
-}
-
-/// Bytes in binary units.
-pub fn bytes(n: f64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = n;
-    let mut unit = 0;
-    while value.abs() >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{n:.0} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
-/// Digits in groups of three.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap_or_default()).collect();
-    groups.join(",")
-}
-
 /// Text of the trace: bounded, and without anything a terminal obeys.
 fn show(text: &str) -> String {
     printable(&shorten(text))
@@ -85,6 +59,10 @@ fn time(row: &Row, column: &str) -> String {
 
 fn size(row: &Row, column: &str) -> String {
     row.get(column).and_then(Value::as_f64).map_or("-".to_owned(), bytes)
+}
+
+fn share(row: &Row, column: &str) -> String {
+    row.get(column).and_then(Value::as_f64).map_or("-".to_owned(), |s| format!("{:.1} %", s * 100.0))
 }
 
 fn number(row: &Row, column: &str) -> String {
@@ -193,6 +171,11 @@ fn timing(out: &mut String, o: &Overview, style: Style) {
         })
         .collect();
     grid(out, style, &["span", "self", "total", "cpu", "scope"], &rows);
+    let steps = t.step_split.iter().filter(|r| !r.get("wall_ns").is_none_or(Value::is_null));
+    let steps: Vec<String> = steps.map(|r| format!("{} {}", text(r, "step"), time(r, "wall_ns"))).collect();
+    if steps.len() > 1 {
+        let _ = writeln!(out, "  by step: {}", steps.join(", "));
+    }
 }
 
 fn operations(out: &mut String, o: &Overview, style: Style) {
@@ -205,11 +188,7 @@ fn operations(out: &mut String, o: &Overview, style: Style) {
     let rows: Vec<Vec<String>> = list
         .rows
         .iter()
-        .map(|r| {
-            let share =
-                r.get("share").and_then(Value::as_f64).map_or("-".to_owned(), |s| format!("{:.1} %", s * 100.0));
-            vec![text(r, "name"), number(r, "calls"), time(r, "total_ns"), share, time(r, "cpu_ns")]
-        })
+        .map(|r| vec![text(r, "name"), number(r, "calls"), time(r, "total_ns"), share(r, "share"), time(r, "cpu_ns")])
         .collect();
     grid(out, style, &["operation", "calls", "total", "share", "cpu"], &rows);
 }
@@ -250,6 +229,24 @@ fn gradients_and_memory(out: &mut String, o: &Overview, style: Style) {
             })
             .collect();
         grid(out, style, &["device", "peak", "at", "allocated", "storages", "retained"], &rows);
+        let held = &o.memory.at_peak;
+        let rows: Vec<Vec<String>> = held
+            .rows
+            .iter()
+            .map(|r| {
+                vec![
+                    text(r, "allocation_span_name"),
+                    text(r, "op_name"),
+                    text(r, "category"),
+                    size(r, "bytes"),
+                    share(r, "share"),
+                ]
+            })
+            .collect();
+        if !rows.is_empty() {
+            let title = format!("held at the peak  {} of {}", held.displayed, held.total);
+            grid(out, style, &[&title, "operation", "category", "size", "share"], &rows);
+        }
     }
     let physical = &o.memory.physical_by_device;
     if !physical.rows.is_empty() {
@@ -293,6 +290,9 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
             let sentence = format!("{} ({} evidence)", printable(&finding.summary), finding.qualification);
             let words: Vec<&str> = sentence.split(' ').collect();
             let _ = writeln!(out, "  {}", wrap(&words, " ", 4));
+            let kind = finding.next.argv.last().map_or("", String::as_str);
+            let next = format!("next: query --kind {kind}, to {}", finding.next.purpose);
+            let _ = writeln!(out, "    {}", style.dim(&wrap(&next.split(' ').collect::<Vec<_>>(), " ", 6)));
         }
     }
     if !o.gaps.rows.is_empty() {
@@ -300,6 +300,14 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
         for gap in &o.gaps.rows {
             let _ = writeln!(out, "  {}", show(gap));
         }
+        deferred(out, o);
+    }
+}
+
+/// What the overview of a large trace leaves to other commands.
+fn deferred(out: &mut String, o: &Overview) {
+    for Deferred { part, kind } in &o.deferred {
+        let _ = writeln!(out, "  {part}: left out of a large trace's overview; query --kind {kind} has it");
     }
 }
 

@@ -115,6 +115,11 @@ pub fn reads(name: &str) -> Result<Vec<String>> {
     Ok(header.reads)
 }
 
+/// Whether query `name` has parameters: whether a filter means anything to it.
+pub fn takes_filter(name: &str) -> bool {
+    text(name).ok().and_then(|text| parse(text).ok()).is_some_and(|header| !header.parameters.is_empty())
+}
+
 /// How many rows of query `name` pass `filter`.
 ///
 /// # Errors

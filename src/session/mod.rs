@@ -5,10 +5,10 @@
 
 mod views;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -82,6 +82,8 @@ pub struct Session {
     runtime: tokio::runtime::Runtime,
     /// What the tables read.
     files: Vec<PathBuf>,
+    /// Views that exist already.
+    made: Mutex<HashSet<&'static str>>,
     /// Removed with the session.
     links: Links,
 }
@@ -121,7 +123,7 @@ impl Session {
             Error::Io { action: "start threads for", path: PathBuf::from("the query engine"), source }
         })?;
         let files = traces.iter().flat_map(|t| t.files.values().flatten().cloned()).collect();
-        let mut session = Self { context, runtime, files, links: Links::default() };
+        let mut session = Self { context, runtime, files, made: Mutex::default(), links: Links::default() };
         for spec in tables::events() {
             let files: Vec<PathBuf> =
                 traces.iter().flat_map(|t| t.files.get(spec.name).cloned().unwrap_or_default()).collect();
@@ -131,9 +133,6 @@ impl Session {
         let runs = run_batches(traces);
         session.register_batches("run", plain(&candle_graph_record::tables::run::spec().schema(None)), runs)?;
         session.register_batches("schema", plain(&tables::schema().schema(None)), vec![schema_batch()])?;
-        for (name, text) in VIEWS {
-            session.register_view(name, text)?;
-        }
         Ok(session)
     }
 
@@ -160,9 +159,32 @@ impl Session {
         plain(&spec.schema(None))
     }
 
-    fn register_view(&self, name: &str, text: &str) -> Result<()> {
-        let frame = self.sql(text).map_err(|e| Error::Query { query: name.to_owned(), problem: e.to_string() })?;
-        self.register(name, frame.into_view())
+    /// Makes the views that a statement may name, and those that they read. Planning all of them would cost more than
+    /// most questions do.
+    fn make_views(&self, statement: &str) -> Result<()> {
+        let lower = statement.to_ascii_lowercase();
+        // What lists the tables must find them all.
+        let all = ["information_schema", "show", "describe"].iter().any(|word| lower.contains(word));
+        let mut wanted: Vec<&str> = vec![&lower];
+        let mut named = vec![all; VIEWS.len()];
+        while let Some(text) = wanted.pop() {
+            for (index, (name, view)) in VIEWS.iter().enumerate() {
+                if !named[index] && text.contains(name) {
+                    named[index] = true;
+                    wanted.push(view);
+                }
+            }
+        }
+        let mut made = self.made.lock().unwrap_or_else(|e| e.into_inner());
+        for ((name, text), _) in VIEWS.iter().zip(named).filter(|(_, named)| *named) {
+            // Each stands after those it reads.
+            if made.insert(name) {
+                let plan = self.wait(self.context.sql_with_options(text, read_only()));
+                let wrong = |e| Error::Query { query: (*name).to_owned(), problem: Error::sql(&e).to_string() };
+                self.register(name, plan.map_err(wrong)?.into_view())?;
+            }
+        }
+        Ok(())
     }
 
     /// Plans one statement that only reads. Nothing runs yet.
@@ -170,6 +192,7 @@ impl Session {
     /// # Errors
     /// What the engine cannot plan, and every statement that would write, define or set something.
     pub fn sql(&self, text: &str) -> Result<DataFrame> {
+        self.make_views(text)?;
         self.wait(self.context.sql_with_options(text, read_only())).map_err(|e| Error::sql(&e))
     }
 
@@ -224,6 +247,7 @@ impl Session {
     /// # Errors
     /// The first failure the engine reports.
     pub fn run_all(&self, statements: Vec<Statement>) -> Result<Vec<Vec<RecordBatch>>> {
+        statements.iter().try_for_each(|s| self.make_views(s.text))?;
         let results = self.wait(async {
             let run = |statement: Statement| {
                 let context = self.context.clone();
@@ -253,6 +277,7 @@ impl Session {
     /// # Errors
     /// The engine's own failures.
     pub fn count(&self, statement: Statement) -> Result<usize> {
+        self.make_views(statement.text)?;
         let rows = self.wait(async { statement.plan(&self.context).await?.count().await });
         let rows = rows.map_err(|e| Error::sql(&e))?;
         self.all_there()?;

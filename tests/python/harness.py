@@ -5,6 +5,7 @@ import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,9 +24,40 @@ EVENT_TABLES = [
     "device_intervals",
     "edges",
 ]
-VIEWS = ["measured_region", "span_scopes", "span_times"]
-COLLECTIONS = ["labels", "spans", "ops", "tensors", "tensor-stats", "gradients"]
-KINDS = [*COLLECTIONS, "slowest-host"]
+VIEWS = [
+    "measured_region",
+    "span_scopes",
+    "span_times",
+    "stat_tensors",
+    "non_finite_events",
+    "tensor_origins",
+    "data_flow",
+    "gradient_expectations",
+    "critical_spans",
+    "device_unions",
+    "storage_lifetimes",
+    "activation_ops",
+    "op_device_times",
+    "op_work",
+    "peak_moment",
+    "peak_storages",
+    "storages",
+    "span_memory",
+]
+# Kinds of `query` that have pages and a filter, and of these the ones that have rows for a digits trace.
+COLLECTIONS = ["labels", "hotspots", "spans", "ops", "work", "tensors", "tensor-stats", "gradients"]
+PAGED = [
+    "critical-path",
+    "steps",
+    "device-busy",
+    "device-idle",
+    "lifetimes",
+    "uncounted-work",
+    "gradient-families",
+    "dead-gradients",
+]
+WHOLE = ["slowest-host", "slowest-device", "activations", "heaviest", "memory", "first-non-finite", "capabilities"]
+KINDS = [*COLLECTIONS, *PAGED, *WHOLE]
 
 
 @dataclass(frozen=True)
@@ -160,6 +192,9 @@ def same(left, right, tolerance=1e-12):
     """Whether two values of a row are the same: integers and text exactly, floats to the last few bits."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
+    if isinstance(left, Decimal) or isinstance(right, Decimal):
+        # JSON holds an integer beyond 64 bits as its digits.
+        return left is not None and right is not None and Decimal(left) == Decimal(right)
     if isinstance(left, float) or isinstance(right, float):
         if left is None or right is None:
             return left is right

@@ -552,7 +552,7 @@ fn usage_errors_exit_2() {
         assert!(!ran.stderr.is_empty(), "{arguments:?}");
     }
     let ran = world.run(&["query", trace, "--kind", "slowest-host", "--all"]);
-    assert_eq!(ran.stderr, "error: query --kind slowest-host is a ranking of at most 50 rows and takes no --all\n");
+    assert_eq!(ran.stderr, "error: query --kind slowest-host takes no --all: it is a ranking of at most 50 rows\n");
     for arguments in [&["--help"][..], &["--version"], &["query", "--help"]] {
         assert_eq!(world.run(arguments).code, Some(0), "{arguments:?}");
     }
