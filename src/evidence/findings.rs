@@ -73,6 +73,10 @@ const RULES: &[Rule] = &[
     Rule { requires: &["nested_device_time"], least: Level::Complete, deep: false, find: starved },
 ];
 
+/// The queries whose rows findings rest on.
+pub const FINDING_QUERIES: &[&str] =
+    &["first_non_finite", "gradient_families", "slowest_host", "op_names", "peak_storages_ranked", "device_busy"];
+
 /// Nanoseconds as milliseconds with two digits, for sentences.
 fn ms(ns: i64) -> String {
     format!("{:.2} ms", ns as f64 / 1e6)

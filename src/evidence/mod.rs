@@ -20,7 +20,7 @@ use crate::tables;
 
 pub use activations::activation_planes;
 pub use capabilities::{Capability, Level};
-pub use findings::Finding;
+pub use findings::{FINDING_QUERIES, Finding};
 
 /// One trace, examined.
 pub struct Evidence {

@@ -233,8 +233,16 @@ pub struct FindingOut {
     pub summary: String,
     /// The rows it rests on.
     pub evidence: FindingEvidence,
-    /// What to look at next, ready to run, and why.
-    pub next: NextQuery,
+    /// What to look at next.
+    pub next: NextKind,
+}
+
+/// A query kind over the same input, and what it is for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NextKind {
+    /// `query --kind` of it.
+    pub kind: &'static str,
+    pub purpose: &'static str,
 }
 
 /// The rows a finding rests on.
@@ -278,7 +286,7 @@ pub fn findings(evidence: &Evidence, bounded: bool) -> Result<Vec<FindingOut>> {
             source: f.source,
             summary: f.summary,
             evidence: FindingEvidence { query: f.query, rows },
-            next: NextQuery::query(evidence, f.next.0, f.next.1),
+            next: NextKind { kind: f.next.0, purpose: f.next.1 },
         })
     };
     evidence.findings(!bounded || !evidence.is_large())?.into_iter().map(out).collect()

@@ -8,6 +8,7 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{bounds, overview, protocol, query, sql, summary};
+use crate::evidence::FINDING_QUERIES;
 use crate::query::{Header, QUERIES, parse};
 use crate::session::VIEWS;
 use crate::tables;
@@ -201,6 +202,14 @@ pub fn documents() -> Vec<(String, Value)> {
     ];
     for (_, schema) in &mut documents {
         with_rows(schema);
+        if schema["$defs"].get("FindingEvidence").is_some() {
+            // Which columns the rows have, the query's name beside them says.
+            let either = |query: &&str| {
+                let rows = json!({"type": "array", "items": row_schema(query)});
+                json!({"properties": {"query": {"const": query}, "rows": rows}})
+            };
+            schema["$defs"]["FindingEvidence"]["oneOf"] = FINDING_QUERIES.iter().map(either).collect();
+        }
     }
     documents
 }

@@ -290,8 +290,7 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
             let sentence = format!("{} ({} evidence)", printable(&finding.summary), finding.qualification);
             let words: Vec<&str> = sentence.split(' ').collect();
             let _ = writeln!(out, "  {}", wrap(&words, " ", 4));
-            let kind = finding.next.argv.last().map_or("", String::as_str);
-            let next = format!("next: query --kind {kind}, to {}", finding.next.purpose);
+            let next = format!("next: query --kind {}, to {}", finding.next.kind, finding.next.purpose);
             let _ = writeln!(out, "    {}", style.dim(&wrap(&next.split(' ').collect::<Vec<_>>(), " ", 6)));
         }
     }

@@ -83,7 +83,7 @@ def lines_with(label):
     return [*lines, *reversed(ends), terminal(10_000)]
 
 
-@pytest.fixture(scope="module", params=["x", "\u0001", "\U0001f600", "\\"])
+@pytest.fixture(scope="module", params=["\u0001", "\U0001f600"])
 def long_labels(request, tmp_path_factory):
     """Texts of two thousand characters, each up to twelve bytes of JSON, in thousands of places."""
     unit = request.param
@@ -119,7 +119,7 @@ def assert_cut_of(shown, whole):
             assert shown[name] == value
 
 
-@pytest.mark.parametrize("kind", ["labels", "spans", "ops", "lifetimes", "hotspots", "tensors", "gradients"])
+@pytest.mark.parametrize("kind", ["labels", "ops", "lifetimes"])
 def test_pages_that_were_cut_go_on_where_they_ended(cli, long_labels, kind):
     whole = cli("query", long_labels, "--kind", kind, "--all").json["result"]["rows"]
     found, offset, pages = [], 0, 0

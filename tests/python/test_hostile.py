@@ -211,7 +211,7 @@ def test_nothing_was_dropped(cli, trace):
 
 
 def test_prefix_of_a_long_label(cli, long_trace):
-    answer = cli("query", long_trace, "--kind", "labels", "--label-prefix", LONG[:100_000])
+    answer = cli("query", long_trace, "--kind", "labels", "--all", "--label-prefix", LONG[:100_000])
     rows = answer.json["result"]["rows"]
     assert [r["label"] for r in rows if r["kind"] == "tensors"] == [LONG, LONG + "!"]
 

@@ -187,8 +187,9 @@ def test_random_operations(packet):
 
 def test_random_memory(packet):
     facts, packet = packet
-    assert_rows(packet["summary"]["memory"]["logical"], naive.memory_totals(facts.memory), "memory_totals")
-    assert_rows(packet["summary"]["memory"]["physical"], naive.device_memory(facts.device_memory), "device_memory")
+    assert_rows(packet["summary"]["memory"]["logical"]["by_device"] or [], naive.memory_totals(facts.memory), "memory_totals")
+    physical = packet["summary"]["memory"]["physical"]["by_device"] or []
+    assert_rows(physical, naive.device_memory(facts.device_memory), "device_memory")
 
 
 def test_random_values(packet):

@@ -12,8 +12,8 @@ use super::{golden, golden_sql};
 //   s6 softmax   a span of its own, without device intervals: softmax -> T3
 //
 // Recorded as activations: T0 (outside), T1, T2, T4 (and once as other), T5.
-// Activation storages: A0 for T0 outside; A1 for T1, 100 bytes, 220-600; A2 for T2, 50 bytes; A3 and A4 for T3, 10 bytes,
-// 315-415, and 20 bytes, 320 to beyond the end; A7 for T7, 7 bytes, which an operation outside has as output as well.
+// Activation storages: A0 for T0 outside; A1 for T1, 100 bytes, 220-600; A2 for T2, 50 bytes; A3 and A4 for T3, 10
+// bytes, 315-415, and 20 bytes, 320 to beyond the end; A7 for T7, 7 bytes, also the output of an operation outside.
 
 #[test]
 fn an_operation_is_classified_by_its_output_or_by_a_storage_only_it_can_own() {
