@@ -1,6 +1,6 @@
 //! Trains a small network on handwritten digits and records one of its updates.
 //!
-//! `cargo run --example digits --features candle -- [TRACE_PATH] [--updates N] [--capture N]`
+//! `cargo run --example digits --features candle -- [TRACE_PATH] [--updates N] [--capture N] [--rate R]`
 //!
 //! Update 40 of 60 is recorded into `digits.trace` unless told otherwise; every other update runs without a recorder.
 //! Read `main` for the training loop, `Update::run` for one update, `record` for what a capture declares.
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 fn train(options: &Options) -> Result<()> {
     let (train, test) = load_digits()?;
     let model = Mlp::new(&[PIXELS, 128, 64, DIGITS])?;
-    let params = ParamsAdamW { lr: LEARNING_RATE, ..Default::default() };
+    let params = ParamsAdamW { lr: options.rate, ..Default::default() };
     let mut optimizer = AdamW::new(model.vars().map(|(_, var)| var).collect(), params)?;
 
     let selector = CaptureSelector::new(options.capture)?;
@@ -340,18 +340,25 @@ struct Options {
     trace: PathBuf,
     updates: u64,
     capture: u64,
+    /// Learning rate; one far too large makes the loss NaN, which is something to look for in a trace.
+    rate: f64,
 }
 
 impl Options {
     fn parse() -> Result<Self> {
-        let mut options = Self { trace: "digits.trace".into(), updates: 60, capture: 40 };
+        let mut options = Self { trace: "digits.trace".into(), updates: 60, capture: 40, rate: LEARNING_RATE };
         let mut args = std::env::args_os().skip(1);
         while let Some(arg) = args.next() {
             let number = match arg.to_str() {
                 Some("--updates") => &mut options.updates,
                 Some("--capture") => &mut options.capture,
+                Some("--rate") => {
+                    let value = args.next().and_then(|value| value.to_str()?.parse().ok());
+                    options.rate = value.context("--rate needs a number")?;
+                    continue;
+                }
                 Some(flag) if flag.starts_with('-') => {
-                    bail!("{flag}: unknown; usage: digits [TRACE_PATH] [--updates N] [--capture N]")
+                    bail!("{flag}: unknown; usage: digits [TRACE_PATH] [--updates N] [--capture N] [--rate R]")
                 }
                 _ => {
                     options.trace = arg.into();

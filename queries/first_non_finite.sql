@@ -23,7 +23,10 @@
 --   path (Utf8, none): data_edges (it lies on the data path), recording_order (it was only recorded before) or NULL
 --   affected_after (Int64, count): summaries and gradients recorded afterwards that are not finite
 --   facts_after (Int64, count): all summaries and gradients recorded afterwards
--- Reads: gradients, non_finite_events, spans, stat_tensors, tensor_origins, tensor_stats
+--   made_by_op (Utf8, none): the first operation recorded with that tensor as output; NULL: none was
+--   made_by_span_id (Utf8, id): the span that operation ran in
+--   made_by_span_name (Utf8, none): label of that span; NULL where the span was not recorded
+-- Reads: gradients, non_finite_events, ops, spans, stat_tensors, tensor_origins, tensor_stats
 WITH RECURSIVE first_event AS (
   SELECT *
   FROM (SELECT *, min(seq) OVER (PARTITION BY run_id) AS first_seq FROM non_finite_events) AS e
@@ -51,6 +54,17 @@ upstream AS (
     WHERE u.hops < 64
   ) AS f
   WHERE input <> made AND input <> ''
+),
+makers AS (
+  SELECT f.run_id, min(o.seq) AS seq
+  FROM first_event AS f
+  JOIN ops AS o ON f.run_id = o.run_id AND f.tensor_id = o.output
+  GROUP BY f.run_id
+),
+made AS (
+  SELECT k.run_id, o.name, o.span_id
+  FROM makers AS k
+  JOIN ops AS o ON k.run_id = o.run_id AND k.seq = o.seq
 ),
 facts AS (
   SELECT run_id, seq, tensor_id, true AS is_summary, non_finite > 0 AS is_bad FROM stat_tensors
@@ -92,10 +106,15 @@ SELECT
     WHEN x.before_seq IS NOT NULL THEN 'recording_order'
   END AS path,
   x.affected_after,
-  x.facts_after
+  x.facts_after,
+  m.name AS made_by_op,
+  CASE WHEN m.span_id IS NOT NULL THEN concat('s', m.span_id) END AS made_by_span_id,
+  p.name AS made_by_span_name
 FROM first_event AS f
 JOIN around AS x ON f.run_id = x.run_id
 LEFT JOIN tensor_stats AS l ON f.run_id = l.run_id AND coalesce(x.upstream_seq, x.before_seq) = l.seq
 LEFT JOIN spans AS s ON f.run_id = s.run_id AND f.span_id = s.span_id
 LEFT JOIN ancestry AS a ON f.run_id = a.run_id AND a.step IS NOT NULL
+LEFT JOIN made AS m ON f.run_id = m.run_id
+LEFT JOIN spans AS p ON m.run_id = p.run_id AND m.span_id = p.span_id
 ORDER BY f.run_id

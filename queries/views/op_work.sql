@@ -21,6 +21,8 @@
 --   span_id (Int64, id): the span it ran in
 --   op_index (Int64, id): its position within the span
 --   name (Utf8, none): operation
+--   shape (List<Int64>, count): output shape
+--   dtype (Utf8, none): output element type
 --   device (Utf8, none): device of the output
 --   flops (Int64, FLOP): floating-point operations; NULL: not counted
 --   bytes_moved (Int64, bytes): dense footprints of the inputs and the output; NULL where the output's is not given
@@ -87,6 +89,7 @@ named AS (
     n.name,
     n.inputs,
     n.shape,
+    n.dtype,
     n.device,
     n.duration_ns,
     n.input_dense_bytes,
@@ -230,6 +233,8 @@ SELECT
   span_id,
   op_index,
   name,
+  shape,
+  dtype,
   device,
   CAST(flops AS BIGINT) AS flops,
   CASE WHEN input_dense_bytes <= 9223372036854775807 - output_dense_bytes THEN input_dense_bytes + output_dense_bytes

@@ -23,11 +23,12 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
-    /// Opens and examines the trace, running the queries `headlines` beside the examination.
-    pub fn evidence(&self, headlines: &[&'static str]) -> Result<Evidence> {
+    /// Opens and examines the trace, running the queries that `headlines` names for it beside the examination.
+    pub fn evidence(&self, headlines: impl FnOnce(&load::Trace) -> Vec<&'static str>) -> Result<Evidence> {
         let _progress = Progress::start(&self.input);
         let trace = load::open(&self.input, Options { salvage: self.salvage })?;
-        Evidence::gather(trace, Limits::default(), headlines)
+        let headlines = headlines(&trace);
+        Evidence::gather(trace, Limits::default(), &headlines)
     }
 }
 

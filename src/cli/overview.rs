@@ -27,7 +27,7 @@ enum Format {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let target = args.output.target(&[&args.input.input])?;
-    let document = overview::build(&args.input.evidence(overview::HEADLINES)?)?;
+    let document = overview::build(&args.input.evidence(overview::headlines)?)?;
     let format = args.format.unwrap_or(if for_people(&args.output) { Format::Text } else { Format::Json });
     match format {
         Format::Json => write::json(target, &overview::to_json(&document)?),

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::evidence::{self, Evidence};
 use crate::load::{self, Options, Trace};
 use crate::output::sql::{self, Format};
+use crate::query::QUERIES;
 use crate::session::{Limits, Session};
 
 /// Arguments of `sql`.
@@ -19,6 +20,10 @@ pub struct Args {
     /// Read the statement from this file; every argument is then a trace
     #[arg(long)]
     file: Option<PathBuf>,
+    /// Run this query of queries/ as it is; every argument is then a trace
+    #[arg(long, value_name = "NAME", conflicts_with = "file",
+          value_parser = clap::builder::PossibleValuesParser::new(QUERIES.iter().map(|(name, _)| *name)))]
+    query: Option<String>,
     /// Text for a parameter of the statement, as NAME=TEXT; a parameter without one is NULL
     #[arg(long, value_name = "NAME=TEXT", value_parser = parameter)]
     param: Vec<(String, String)>,
@@ -56,13 +61,16 @@ impl Args {
             let text = std::fs::read_to_string(path).map_err(Error::io("read", path))?;
             return Ok((text, &self.inputs_and_statement));
         }
+        if let Some((_, text)) = self.query.as_ref().and_then(|query| QUERIES.iter().find(|(name, _)| name == query)) {
+            return Ok(((*text).to_owned(), &self.inputs_and_statement));
+        }
         let usage = |problem: &str| Error::Usage { problem: problem.to_owned() };
         match self.inputs_and_statement.split_last() {
             Some((statement, inputs)) if !inputs.is_empty() => {
                 let text = statement.to_str().ok_or_else(|| usage("the statement is not UTF-8"))?;
                 Ok((text.to_owned(), inputs))
             }
-            _ => Err(usage("sql takes one trace or more, then a SELECT statement (or --file)")),
+            _ => Err(usage("sql takes one trace or more, then a SELECT statement (or --file, or --query)")),
         }
     }
 }

@@ -191,7 +191,7 @@ fn untracked(evidence: &Evidence) -> Result<Option<Found>> {
 fn non_finite(evidence: &Evidence) -> Result<Option<Found>> {
     // Where it was is asked only if there is any: most traces have none, and to plan the walk takes longer than to count.
     let bad = Row::first(&evidence.top("tensor_stat_totals")?).int("non_finite_events");
-    if bad == 0 && !has_state(evidence, "non_finite")? {
+    if bad == 0 && !evidence.has_gradients("non_finite")? {
         return Ok(None);
     }
     let rows = evidence.top("first_non_finite")?;
@@ -220,15 +220,8 @@ fn non_finite(evidence: &Evidence) -> Result<Option<Found>> {
     }))
 }
 
-/// Whether any gradient is in this state.
-fn has_state(evidence: &Evidence, state: &str) -> Result<bool> {
-    let states = evidence.top("gradient_states")?;
-    let rows = states.iter().flat_map(|batch| (0..batch.num_rows()).map(|at| batch.slice(at, 1)));
-    Ok(rows.into_iter().any(|row| Row::first(&[row]).text("state") == state))
-}
-
 fn dead_family(evidence: &Evidence) -> Result<Option<Found>> {
-    if !has_state(evidence, "zero")? && !has_state(evidence, "missing")? {
+    if !evidence.has_gradients("zero")? && !evidence.has_gradients("missing")? {
         return Ok(None);
     }
     let rows = evidence.top("gradient_families")?;

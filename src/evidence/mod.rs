@@ -122,9 +122,14 @@ impl Evidence {
         Ok((rows.into_iter().map(cut).collect(), total))
     }
 
-    /// Whether there are so many events that a first look leaves the deep questions out.
-    pub fn is_large(&self) -> bool {
-        self.trace.events() >= SMALL
+    /// Whether any gradient is in this state.
+    ///
+    /// # Errors
+    /// The engine's own failures.
+    pub fn has_gradients(&self, state: &str) -> Result<bool> {
+        let states = self.top("gradient_states")?;
+        let mut rows = states.iter().flat_map(|batch| (0..batch.num_rows()).map(|at| batch.slice(at, 1)));
+        Ok(rows.any(|row| Row::first(&[row]).text("state") == state))
     }
 
     /// Whether a statement may read `coverage`, which costs a pass over the trace to make.
@@ -156,6 +161,11 @@ impl Evidence {
     pub fn findings(&self, deep: bool) -> Result<Vec<Finding>> {
         if self.health.is_sound() { findings::derive(self, deep) } else { Ok(Vec::new()) }
     }
+}
+
+/// Whether there are so many events that a first look leaves the deep questions out.
+pub fn is_large(trace: &Trace) -> bool {
+    trace.events() >= SMALL
 }
 
 /// The measured region of a run.

@@ -9,9 +9,9 @@ use crate::text::shorten_to;
 /// Most bytes of a response that was not asked for whole.
 pub const RESPONSE: usize = 256 << 10;
 /// What of it may be rows; the rest is for what every document carries.
-pub const ROWS: usize = 236 << 10;
-/// Longest text of a row, in bytes as JSON writes them.
-const TEXT: usize = 1024;
+pub const ROWS: usize = 228 << 10;
+/// Longest text of a row or reason, in bytes as JSON writes them.
+pub const TEXT: usize = 1024;
 /// Longest list of a row.
 const LIST: usize = 32;
 /// What surrounds a row on its line: spaces before it, a comma and a line feed after it.

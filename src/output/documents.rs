@@ -13,7 +13,7 @@ use super::bounds::Budget;
 use super::rows::{Row, json_rows, shorten_all};
 use crate::analysis::health::{Health, Severity};
 use crate::error::Result;
-use crate::evidence::{Capability, Evidence, Finding};
+use crate::evidence::{Capability, Evidence, Finding, is_large};
 use crate::load::Form;
 
 /// The tool that wrote a document.
@@ -289,7 +289,7 @@ pub fn findings(evidence: &Evidence, bounded: bool) -> Result<Vec<FindingOut>> {
             next: NextKind { kind: f.next.0, purpose: f.next.1 },
         })
     };
-    evidence.findings(!bounded || !evidence.is_large())?.into_iter().map(out).collect()
+    evidence.findings(!bounded || !is_large(&evidence.trace))?.into_iter().map(out).collect()
 }
 
 /// Shares of a bounded response that the rows of findings may take, each one.

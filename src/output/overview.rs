@@ -11,24 +11,37 @@ use super::documents::{
 };
 use super::rows::{Row, json_rows, shorten_all};
 use crate::error::Result;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, is_large};
+use crate::load::Trace;
 
 /// The document's schema.
 pub const SCHEMA: &str = "candle-graph/overview/4";
 
-/// Queries that the overview shows. Rankings run too before the capture is known to be sound, and are dropped if it is not:
-/// waiting for the verdict would cost every sound one.
-pub const HEADLINES: &[&str] = &[
-    "op_names",
-    "memory_totals",
-    "gradient_states",
-    "gradient_problems",
-    "tensor_stat_totals",
-    "device_memory",
-    "outer_wall",
-    "slowest_host",
-    "step_split",
-];
+/// Queries that the overview of a trace shows. Rankings run too before the capture is known to be sound, and are dropped
+/// if it is not: waiting for the verdict would cost every sound one.
+pub fn headlines(trace: &Trace) -> Vec<&'static str> {
+    let mut names = vec![
+        "op_names",
+        "memory_totals",
+        "gradient_states",
+        "gradient_problems",
+        "tensor_stat_totals",
+        "device_memory",
+        "outer_wall",
+        "slowest_host",
+        "step_split",
+    ];
+    if !is_large(trace) {
+        // Where there is anything to find: to plan these takes longer than all the rest.
+        if trace.count("ops") > 0 && trace.count("tensors") + trace.count("memory") > 0 {
+            names.push("activation_summary");
+        }
+        if trace.count("memory") > 0 {
+            names.push("peak_storages_ranked");
+        }
+    }
+    names
+}
 
 /// Parts that take seconds on a trace of many events, in which a first look must not: each with the query kind that
 /// gives it.
@@ -225,7 +238,7 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
         memory: Memory {
             logical: health.counts.memory_events > 0,
             by_device: bounded(evidence, "memory_totals")?,
-            at_peak: if health.counts.memory_events == 0 || evidence.is_large() {
+            at_peak: if health.counts.memory_events == 0 || is_large(&evidence.trace) {
                 Bounded::first(Vec::new(), 0)
             } else {
                 bounded(evidence, "peak_storages_ranked")?
@@ -236,12 +249,15 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
         gpu: Gpu { status: "unavailable", reason: gpu.reason },
         findings: Bounded::first(findings, SENTENCES),
         gaps: Bounded::first(evidence.gaps(), SENTENCES),
-        deferred: if evidence.is_large() {
+        deferred: if is_large(&evidence.trace) {
             DEEP.iter().map(|(part, kind)| Deferred { part, kind }).collect()
         } else {
             Vec::new()
         },
-        next_queries: next_queries(evidence, stats.int("non_finite_events")),
+        next_queries: next_queries(
+            evidence,
+            stats.int("non_finite_events") > 0 || evidence.has_gradients("non_finite")?,
+        ),
     })
 }
 
@@ -249,7 +265,7 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
 fn activations(evidence: &Evidence) -> Result<Activations> {
     use crate::evidence::{Level, Row as First};
     let coverage = &evidence.capabilities["activation_coverage"];
-    let counted = coverage.level != Level::Unavailable && !evidence.is_large();
+    let counted = coverage.level != Level::Unavailable && !is_large(&evidence.trace);
     let counts = First::first(&if counted { evidence.top("activation_summary")? } else { Vec::new() });
     let planes = crate::evidence::activation_planes(evidence, &counts);
     let of = |name: &str| capability(if counted { &planes[name] } else { coverage });
@@ -319,36 +335,32 @@ fn bound_provenance(mut provenance: Provenance) -> Provenance {
     provenance
 }
 
-fn next_queries(evidence: &Evidence, non_finite: i64) -> Vec<NextQuery> {
+fn next_queries(evidence: &Evidence, non_finite: bool) -> Vec<NextQuery> {
     let path = evidence.trace.requested.display().to_string();
-    let query = |kind: &str, purpose| NextQuery::query(evidence, kind, purpose);
+    let sound = evidence.health.is_sound();
     let c = &evidence.health.counts;
-    let mut next = vec![query("labels", "list every label, so that none has to be guessed")];
-    if evidence.health.is_sound() {
-        next.push(query("slowest-host", "rank the host spans of the measured region"));
-    }
-    if !evidence.health.is_sound() && c.spans > 0 {
+    let mut next = Vec::new();
+    let mut add = |wanted: bool, kind: &str, purpose| {
+        if wanted {
+            next.push(NextQuery::query(evidence, kind, purpose));
+        }
+    };
+    add(non_finite, "first-non-finite", "see where a value that is not finite was first met, and what it reached");
+    add(true, "labels", "list every label, so that none has to be guessed");
+    add(sound, "slowest-host", "rank the host spans of the measured region");
+    add(sound, "critical-path", "see what the region's wall time consists of");
+    add(c.operations > 0, "ops", "total the operations by name, shape and dtype");
+    add(c.operations > 0, "work", "see the floating-point work of each operation, and how fast it was done");
+    add(c.memory_events > 0, "memory", "see what holds the memory at the peak");
+    add(c.device_intervals > 0, "device-busy", "see how busy each device clock was");
+    add(c.tensor_stats > 0, "tensor-stats", "page through scalars and tensor statistics");
+    add(c.gradients > 0, "gradient-families", "see the gradients by family");
+    if !sound && c.spans > 0 {
         let select = "SELECT name, start_ns, duration_ns FROM spans ORDER BY start_ns";
         next.push(NextQuery {
             argv: ["candle-graph", "sql", &path, select].map(str::to_owned).to_vec(),
             purpose: "read the spans that were recorded",
         });
-    }
-    if c.operations > 0 {
-        next.push(query("ops", "total the operations by name, shape and dtype"));
-    }
-    if non_finite > 0 {
-        let select = "SELECT seq, label, span_id, non_finite FROM tensor_stats WHERE non_finite > 0 ORDER BY seq";
-        next.push(NextQuery {
-            argv: ["candle-graph", "sql", &path, select].map(str::to_owned).to_vec(),
-            purpose: "see where a value that is not finite was first met",
-        });
-    }
-    if c.tensor_stats > 0 {
-        next.push(query("tensor-stats", "page through scalars and tensor statistics"));
-    }
-    if c.gradients > 0 && evidence.health.is_sound() {
-        next.push(query("gradients", "list the gradient of every parameter"));
     }
     if path.len() > LONG_PATH {
         // Each command repeats the path: one shows the way.

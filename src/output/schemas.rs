@@ -95,7 +95,7 @@ fn query_schema() -> Value {
                         "spans" => part(generator.root_schema_for::<query::Spans>().to_value()),
                         _ => part(generator.root_schema_for::<query::Collection>().to_value()),
                     };
-                    result["properties"]["rows"] = json!({"type": "array", "items": row_schema(name)});
+                    result["properties"]["rows"] = json!({"type": ["array", "null"], "items": row_schema(name)});
                     result
                 }
                 query::Shape::Ranking(name, field) => {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::overview::{Deferred, Overview};
 use super::rows::Row;
-use crate::text::{bytes, count, duration, printable, shorten};
+use crate::text::{bytes, count, duration, printable, shorten, shorten_to};
 
 /// How text is set off.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +146,7 @@ pub fn overview(o: &Overview, style: Style) -> String {
 fn timing(out: &mut String, o: &Overview, style: Style) {
     let Some(t) = &o.timing else {
         section(out, style, "Host time", 0, 0);
-        let _ = writeln!(out, "  unavailable: {}", show(o.timing_unavailable_reason.as_deref().unwrap_or("")));
+        sentence(out, &format!("unavailable: {}", o.timing_unavailable_reason.as_deref().unwrap_or("")));
         return;
     };
     let list = &t.slowest_host_spans;
@@ -281,7 +281,7 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
     if !errors.is_empty() {
         section(out, style, "Structural errors", errors.len(), o.health.error_count);
         for issue in errors {
-            let _ = writeln!(out, "  {}: {}", issue.code, show(&issue.message));
+            sentence(out, &format!("{}: {}", issue.code, issue.message));
         }
     }
     if !o.findings.rows.is_empty() {
@@ -297,7 +297,7 @@ fn evidence(out: &mut String, o: &Overview, style: Style) {
     if !o.gaps.rows.is_empty() {
         section(out, style, "Not known", o.gaps.displayed, o.gaps.total);
         for gap in &o.gaps.rows {
-            let _ = writeln!(out, "  {}", show(gap));
+            sentence(out, gap);
         }
         deferred(out, o);
     }
@@ -308,6 +308,12 @@ fn deferred(out: &mut String, o: &Overview) {
     for Deferred { part, kind } in &o.deferred {
         let _ = writeln!(out, "  {part}: left out of a large trace's overview; query --kind {kind} has it");
     }
+}
+
+/// A sentence that may hold text of the trace, in lines.
+fn sentence(out: &mut String, text: &str) {
+    let text = printable(&shorten_to(text, 1024));
+    let _ = writeln!(out, "  {}", wrap(&text.split(' ').collect::<Vec<_>>(), " ", 4));
 }
 
 /// Words in lines of at most 100 columns, the second and later lines indented.

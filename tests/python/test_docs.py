@@ -39,6 +39,7 @@ def desk(tmp_path_factory, digits):
     desk = tmp_path_factory.mktemp("desk")
     (desk / "digits.trace").symlink_to(digits)
     (desk / "queries").symlink_to(REPO / "queries")
+    (desk / "docs").symlink_to(REPO / "docs")
     return desk
 
 
@@ -61,6 +62,28 @@ def test_command(page, line, desk):
 def test_python(page, code, desk):
     run = subprocess.run([sys.executable, "-c", code], cwd=desk, capture_output=True, text=True)
     assert run.returncode == 0, f"{page}\n{code}\n{run.stderr}"
+
+
+SHOWN = re.compile(r"^```bash\n(candle-graph [^\n]*)\n```\n\n```text\n(.*?)^```", re.S | re.M)
+
+
+def test_what_sql_md_shows_is_what_is_printed(desk):
+    """With CANDLE_GRAPH_UPDATE=1 the page is written anew instead."""
+    page = REPO / "docs/sql.md"
+    text = page.read_text(encoding="utf-8")
+
+    def printed(match):
+        words = shlex.split(match.group(1))
+        run = subprocess.run([os.environ["CANDLE_GRAPH_BIN"], *words[1:]], cwd=desk, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        return f"```bash\n{match.group(1)}\n```\n\n```text\n{run.stdout.rstrip()}\n```"
+
+    shown, questions = SHOWN.subn(printed, text)
+    assert questions == text.count("\n## ") - 1 == 10
+    if os.environ.get("CANDLE_GRAPH_UPDATE"):
+        page.write_text(shown, encoding="utf-8")
+    else:
+        assert shown == text, "docs/sql.md shows something else; CANDLE_GRAPH_UPDATE=1 writes it anew"
 
 
 def test_the_pages_hold_commands_and_python():

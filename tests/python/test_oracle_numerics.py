@@ -218,6 +218,16 @@ class World:
         span = fact.get("span_id")
         return span, self.spans[span]["name"] if span else None
 
+    def maker(self, tensor):
+        """The first operation that was recorded with this output."""
+        made = [op for op in self.by_kind.get("op", []) if tensor and op.get("output") == tensor]
+        first = min(made, key=lambda op: op["seq"], default=None)
+        return {
+            "made_by_op": first and first["op_name"],
+            "made_by_span_id": first and first["span_id"],
+            "made_by_span_name": first and self.spans[first["span_id"]]["name"],
+        }
+
     def first_non_finite(self):
         if not self.bad:
             return []
@@ -250,6 +260,7 @@ class World:
                 "path": path,
                 "affected_after": len(self.bad) - 1,
                 "facts_after": sum(x["seq"] > first["seq"] for x in [*self.stats, *self.gradients]),
+                **self.maker(first["tensor"]),
             }
         ]
 

@@ -31,7 +31,8 @@ pub struct Collection {
     pub next_offset: Option<usize>,
     /// Whether this page is not the whole match.
     pub truncated: bool,
-    pub rows: Vec<Row>,
+    /// Null where none could be recorded.
+    pub rows: Option<Vec<Row>>,
 }
 
 /// Spans, and with all of them how they call each other.
@@ -82,7 +83,7 @@ fn page(evidence: &Evidence, kind: &Kind, query: &str, request: &Request) -> Res
         offset,
         next_offset: (!rows.is_empty() && end < matched).then_some(end),
         truncated: rows.len() < matched,
-        rows,
+        rows: availability.is_available().then_some(rows),
         availability,
     })
 }

@@ -14,13 +14,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::bounds::Budget;
+use super::bounds::{Budget, TEXT};
 use super::documents::{Bounded, Capabilities, CapabilityOut, Input, TOOL, Tool, capabilities};
 use super::rows::{Row, json_rows};
 use crate::error::{Error, Result};
 use crate::evidence::{Evidence, Level};
 use crate::query::{self, Filter, Page};
-use crate::text::shorten;
+use crate::text::{shorten, shorten_to};
 
 pub use activations::{Activations, result as activations};
 pub use collection::{Collection, Spans};
@@ -154,7 +154,7 @@ impl Availability {
     /// Of the plane of this capability.
     fn of(evidence: &Evidence, plane: &str) -> Self {
         match evidence.capabilities.get(plane) {
-            Some(c) if c.level == Level::Unavailable => Self::unavailable(shorten(&c.reason)),
+            Some(c) if c.level == Level::Unavailable => Self::unavailable(shorten_to(&c.reason, TEXT)),
             _ => Self::AVAILABLE,
         }
     }
@@ -223,7 +223,7 @@ pub fn build(evidence: &Evidence, kind: &'static Kind, request: &Request) -> Res
 }
 
 fn shorten_capability(capability: &mut CapabilityOut) {
-    capability.reason = shorten(&capability.reason);
+    capability.reason = shorten_to(&capability.reason, TEXT);
 }
 
 /// A part of a document as JSON.

@@ -130,7 +130,10 @@ fn first_non_finite_looks_back_along_the_data_path() {
             "data_edges",
             // 13, 20, 23 and the gradient 28; of 4 summaries and 14 gradients.
             4,
-            18
+            18,
+            "log",
+            "s5",
+            "loss"
         ]]),
     );
     golden(
@@ -155,7 +158,10 @@ fn first_non_finite_looks_back_along_the_data_path() {
             null,
             null,
             2,
-            7
+            7,
+            null,
+            null,
+            null
         ]]),
     );
     golden("no_region.jsonl", "first_non_finite", json!([]));
