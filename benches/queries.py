@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 QUERIES = ROOT / "queries"
 BIN, SCALE = os.environ["BIN"], os.environ["SCALE"]
 LIMIT_MIB = 2048
-RUNS, LONG_S, PATIENCE_S = 3, 10, 300
+RUNS, LONG_S, PATIENCE_S = 3, 5, 150
 
 DUCK = r"""
 import json, sys, time, resource, duckdb

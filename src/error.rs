@@ -47,11 +47,19 @@ impl Error {
 
     /// An engine's failure as one line; its messages can span several.
     pub(crate) fn sql(error: &datafusion::error::DataFusionError) -> Self {
+        let message = one_line(&error.strip_backtrace());
         let hint = match error.find_root() {
             datafusion::error::DataFusionError::ResourcesExhausted(_) => "; a larger `sql --memory-limit` may do",
+            // What the engine says of a statement that would do more than read.
+            _ if ["DDL", "DML", "Statement"].iter().any(|kind| message.contains(&format!("{kind} not supported"))) => {
+                "; this SQL only reads: give one SELECT"
+            }
+            _ if message.contains("table '") && message.contains("not found") => {
+                "; `SHOW TABLES` lists the tables and views"
+            }
             _ => "",
         };
-        Error::Sql { problem: format!("{}{hint}", one_line(&error.strip_backtrace())) }
+        Error::Sql { problem: format!("{message}{hint}") }
     }
 }
 

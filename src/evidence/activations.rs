@@ -11,12 +11,17 @@ pub fn activation_planes(evidence: &Evidence, counts: &Row) -> BTreeMap<&'static
     let of = |name: &str| evidence.capabilities.get(name).cloned();
     let coverage = of("activation_coverage");
     let operations = counts.int("observed_operations");
+    let counted = counts.opt_int("observed_operations").is_some();
     let plane = |needs: &[&str], holding: i64, what: &str, lacks: &str, source: &str| -> Capability {
         let needed: Vec<Capability> = ["activation_coverage"].iter().chain(needs).filter_map(|n| of(n)).collect();
         let weakest = needed.iter().min_by_key(|c| c.level);
         let declared = weakest.map_or(Level::Unavailable, |c| c.level);
         let (level, reason) = match weakest {
             Some(c) if c.level == Level::Unavailable || c.level == Level::Invalid => (c.level, c.reason.clone()),
+            _ if !counted => {
+                let reason = evidence.health.unsound_reason();
+                (Level::Unavailable, reason.unwrap_or_else(|| "there is no closed measured region".to_owned()))
+            }
             _ if operations == 0 => (
                 Level::Unavailable,
                 "no operation of the measured region has an output that was recorded as an activation".to_owned(),

@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 
 use crate::analysis::health::{Health, Severity};
 use crate::error::Result;
-use crate::text::{bytes, shorten};
+use crate::text::{bytes, duration, shorten};
 
 use super::{Capability, Evidence, Level, Row};
 
@@ -34,6 +34,8 @@ pub struct Finding {
 /// Share of the host time of all operations from which one operation dominates: a third of a step is where halving it is
 /// felt (Amdahl: 1 / (1 - 1/6) = 1.2x).
 const DOMINANT: f64 = 1.0 / 3.0;
+/// Share of the measured region below which the time of an operation is not felt.
+const FELT: f64 = 0.05;
 /// Share of the measured region that belongs to no step and no child span, from which something is missing in the picture.
 const UNTRACKED: f64 = 0.10;
 /// Share of the peak that one storage holds.
@@ -77,9 +79,9 @@ const RULES: &[Rule] = &[
 pub const FINDING_QUERIES: &[&str] =
     &["first_non_finite", "gradient_families", "slowest_host", "op_names", "peak_storages_ranked", "device_busy"];
 
-/// Nanoseconds as milliseconds with two digits, for sentences.
-fn ms(ns: i64) -> String {
-    format!("{:.2} ms", ns as f64 / 1e6)
+/// Nanoseconds for sentences.
+fn time(ns: i64) -> String {
+    duration(ns as f64)
 }
 
 fn percent(share: f64) -> String {
@@ -129,8 +131,8 @@ fn slowest(evidence: &Evidence) -> Result<Option<Found>> {
         summary: format!(
             "`{}` has the longest self time in the measured region: {} of its {} are outside its child spans",
             shorten(&row.text("name")),
-            ms(row.int("measured_overlap_self_time_ns")),
-            ms(row.int("full_duration_ns")),
+            time(row.int("measured_overlap_self_time_ns")),
+            time(row.int("full_duration_ns")),
         ),
         query: "slowest_host",
         rows: first_row(&rows),
@@ -142,13 +144,16 @@ fn dominant(evidence: &Evidence) -> Result<Option<Found>> {
     let rows = evidence.top("op_names")?;
     let op = Row::first(&rows);
     let share = op.opt_float("share").unwrap_or(0.0);
-    Ok((op.exists() && share >= DOMINANT).then(|| Found {
+    // The largest part of next to nothing is no finding.
+    let region = super::outer_wall(evidence)?.map_or(0, |region| region.duration_ns);
+    let felt = op.int("total_ns") as f64 >= region as f64 * FELT;
+    Ok((op.exists() && share >= DOMINANT && felt).then(|| Found {
         code: "dominant_operation",
         source: format!("op:{}", shorten(&op.text("name"))),
         summary: format!(
             "`{}` takes {} over {}, {} of the host time of all recorded operations; host time is not device time",
             shorten(&op.text("name")),
-            ms(op.int("total_ns")),
+            time(op.int("total_ns")),
             calls(op.int("calls")),
             percent(share),
         ),
@@ -174,8 +179,8 @@ fn untracked(evidence: &Evidence) -> Result<Option<Found>> {
                     source: region.id,
                     summary: format!(
                         "{} of the measured region's {} ({}) lie in none of its child spans: nobody can say what ran then",
-                        ms(own),
-                        ms(region.duration_ns),
+                        time(own),
+                        time(region.duration_ns),
                         percent(share),
                     ),
                     query: "slowest_host",
@@ -286,9 +291,10 @@ fn starved(evidence: &Evidence) -> Result<Option<Found>> {
                 return Ok(Some(Found {
                     code: "host_bound_device",
                     summary: format!(
-                        "device clock {clock} was busy {} of the {} between its first and last interval ({}): the device                          waited for the host",
-                        ms(row.int("busy_ns")),
-                        ms(row.int("window_ns")),
+                        "device clock {clock} was busy {} of the {} between its first and last interval ({}): the device waited \
+                         for the host",
+                        time(row.int("busy_ns")),
+                        time(row.int("window_ns")),
                         percent(utilisation),
                     ),
                     source: clock,

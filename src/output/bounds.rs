@@ -9,7 +9,7 @@ use crate::text::shorten_to;
 /// Most bytes of a response that was not asked for whole.
 pub const RESPONSE: usize = 256 << 10;
 /// What of it may be rows; the rest is for what every document carries.
-pub const ROWS: usize = 228 << 10;
+pub const ROWS: usize = 208 << 10;
 /// Longest text of a row or reason, in bytes as JSON writes them.
 pub const TEXT: usize = 1024;
 /// Longest list of a row.
@@ -54,6 +54,29 @@ impl Budget {
     }
 }
 
+/// A budget for several lists, one after the other: what a short one leaves goes to the rest.
+#[derive(Debug)]
+pub struct Pool {
+    left: Option<usize>,
+    lists: usize,
+}
+
+impl Pool {
+    /// For `lists` lists of a response; `whole`: everything was asked for.
+    pub fn new(lists: usize, whole: bool) -> Self {
+        Pool { left: (!whole).then_some(ROWS), lists }
+    }
+
+    /// The first of the next list's rows that fit.
+    pub fn take(&mut self, rows: Vec<Row>) -> Vec<Row> {
+        let share = self.left.map(|left| left / self.lists.max(1));
+        self.lists = self.lists.saturating_sub(1);
+        let taken = Budget { left: share }.take(rows);
+        self.left = self.left.map(|left| left.saturating_sub(taken.iter().map(written).sum()));
+        taken
+    }
+}
+
 /// Cuts the long texts and lists of a row.
 fn cut(row: &mut Row) {
     let mut lengths = Row::new();
@@ -88,7 +111,7 @@ fn written(row: &Row) -> usize {
 mod tests {
     use serde_json::json;
 
-    use super::{Budget, CUT, ROWS, Row, written};
+    use super::{Budget, CUT, Pool, ROWS, Row, written};
 
     fn row(value: serde_json::Value) -> Row {
         value.as_object().expect("an object").clone()
@@ -110,6 +133,16 @@ mod tests {
         assert!(!taken.is_empty() && taken.iter().map(written).sum::<usize>() <= ROWS / 5);
         assert_eq!(taken[0][CUT], json!({"tensor_ids": 100_000}));
         assert_eq!(taken[0]["tensor_ids"].as_array().map(Vec::len), Some(32));
+    }
+
+    #[test]
+    fn what_a_short_list_leaves_goes_to_the_rest() {
+        let long: Vec<Row> = (0..1000).map(|i| row(json!({"i": i, "name": "n".repeat(900)}))).collect();
+        let mut pool = Pool::new(3, false);
+        let sizes = [pool.take(long[..2].to_vec()), pool.take(long.clone()), pool.take(long.clone())].map(|r| r.len());
+        assert!(sizes[0] == 2 && sizes[1] > ROWS / 2 / 1000 && sizes[2] > ROWS / 3 / 1000, "{sizes:?}");
+        assert!(sizes.iter().sum::<usize>() * 900 < ROWS);
+        assert_eq!(Pool::new(1, true).take(long.clone()), long);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! The reader's tests: generated files, SQL against its headers and golden rows, health codes, bad input, layering.
+//! The reader's tests: generated files, SQL against its headers and golden rows, health codes, findings, bad input, layering.
 //! Each test is a small world whose answer a person can work out.
 
 mod edges;
+mod findings;
 mod generated;
 mod health;
 mod layering;

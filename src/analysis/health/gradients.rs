@@ -38,7 +38,8 @@ impl Check<'_> {
             };
             if let Some(problem) = gradient_problem(state, norm) {
                 self.issues.add("gradient_state_norm_inconsistent", || {
-                    format!("{root}/{key}: {} with norm {norm:?}; {problem}", state.as_str())
+                    let norm = norm.map_or("no norm".to_owned(), |norm| format!("norm {norm:?}"));
+                    format!("{root}/{key}: {} with {norm}; {problem}", state.as_str())
                 });
             }
             let before = self.gradients.states.insert((root.to_owned(), key.to_owned()), state);

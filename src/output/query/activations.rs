@@ -9,8 +9,10 @@ use serde::Serialize;
 use super::{Availability, RANKING, Request, bounded};
 use crate::error::Result;
 use crate::evidence::{self, Evidence, Level};
+use crate::output::bounds::TEXT;
 use crate::output::documents::{Bounded, Capabilities, capability};
 use crate::output::rows::Row;
+use crate::text::shorten_to;
 
 const DEFINITION: &str = "An operation of the measured subtree whose output was recorded as an activation, or to \
                           which alone an activation storage was allocated. Host time, device time by clock, dense \
@@ -66,6 +68,7 @@ pub fn result(evidence: &Evidence, request: &Request) -> Result<Activations> {
     let available = availability.is_available();
     let counts = if available { evidence.top("activation_summary")? } else { Vec::new() };
     let counts = evidence::Row::first(&counts);
+    let counted = counts.opt_int("observed_operations").is_some();
     let planes = evidence::activation_planes(evidence, &counts);
     let limit = (!request.all).then_some(RANKING);
     let mut ranked = BTreeMap::new();
@@ -76,6 +79,10 @@ pub fn result(evidence: &Evidence, request: &Request) -> Result<Activations> {
     }
     let count = |column| counts.opt_int(column).filter(|_| available);
     Ok(Activations {
+        availability: match planes.get("host_time") {
+            Some(plane) if available && !counted => Availability::unavailable(shorten_to(&plane.reason, TEXT)),
+            _ => availability,
+        },
         definition: DEFINITION,
         observed_activation_operations: count("observed_operations"),
         unattributed_activation_storages: count("unattributed_storages"),
@@ -88,6 +95,5 @@ pub fn result(evidence: &Evidence, request: &Request) -> Result<Activations> {
             logical_allocated_bytes: ranked.remove("logical_allocated_bytes"),
             logical_byte_nanoseconds: ranked.remove("logical_byte_nanoseconds"),
         },
-        availability,
     })
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::{Availability, RANKING, Request, bounded, few};
 use crate::error::Result;
 use crate::evidence::Evidence;
+use crate::output::bounds::{Budget, Pool};
 use crate::output::documents::Cut;
 use crate::output::rows::Row;
 
@@ -74,12 +75,13 @@ pub struct Physical {
     pub lists: BTreeMap<&'static str, Cut>,
 }
 
-/// Lists that share a response.
-const SHARES: usize = 10;
+/// Lists that share a response, and one share for the sums by device and category, which repeat what is in them.
+const LISTS: usize = 11;
 
 struct Lists<'a> {
     evidence: &'a Evidence,
     request: &'a Request,
+    pool: &'a mut Pool,
     available: bool,
     cuts: BTreeMap<&'static str, Cut>,
 }
@@ -90,9 +92,11 @@ impl Lists<'_> {
             return Ok(None);
         }
         let limit = (!self.request.all).then_some(RANKING);
-        let found = bounded(self.evidence, query, limit, self.request.budget(SHARES))?;
-        self.cuts.insert(name, found.cut());
-        Ok(Some(found.rows))
+        let found = bounded(self.evidence, query, limit, Budget::WHOLE)?;
+        let rows = self.pool.take(found.rows);
+        let displayed = rows.len();
+        self.cuts.insert(name, Cut { total: found.total, displayed, truncated: displayed < found.total });
+        Ok(Some(rows))
     }
 }
 
@@ -101,13 +105,17 @@ impl Lists<'_> {
 /// # Errors
 /// The engine's own failures.
 pub fn result(evidence: &Evidence, request: &Request) -> Result<MemoryResult> {
-    Ok(MemoryResult { logical: logical(evidence, request)?, physical: physical(evidence, request)? })
+    let mut pool = Pool::new(LISTS, request.all);
+    Ok(MemoryResult {
+        logical: logical(evidence, request, &mut pool)?,
+        physical: physical(evidence, request, &mut pool)?,
+    })
 }
 
-fn logical(evidence: &Evidence, request: &Request) -> Result<Logical> {
+fn logical(evidence: &Evidence, request: &Request, pool: &mut Pool) -> Result<Logical> {
     let availability = Availability::of(evidence, "logical_memory_coverage");
     let available = availability.is_available();
-    let mut lists = Lists { evidence, request, available, cuts: BTreeMap::new() };
+    let mut lists = Lists { evidence, request, pool, available, cuts: BTreeMap::new() };
     let by_device = lists.rows("by_device", "memory_totals")?;
     let sum = |column: &str| -> Option<i64> {
         Some(by_device.as_ref()?.iter().filter_map(|row| row.get(column)?.as_i64()).sum())
@@ -115,7 +123,10 @@ fn logical(evidence: &Evidence, request: &Request) -> Result<Logical> {
     // A sum over a cut list would be too small.
     let whole = lists.cuts.get("by_device").is_some_and(|cut| !cut.truncated);
     let total = |column: &str| sum(column).filter(|_| whole);
-    let envelope = if available { Some(few(evidence, "memory_envelope", request.budget(SHARES / 2))?) } else { None };
+    let envelope = match available {
+        true => Some(lists.pool.take(few(evidence, "memory_envelope")?)),
+        false => None,
+    };
     Ok(Logical {
         storage_allocation_count: total("storage_allocation_count"),
         matched_storage_free_count: total("matched_storage_free_count"),
@@ -156,9 +167,9 @@ fn peak(lists: &mut Lists<'_>) -> Result<Peak> {
     })
 }
 
-fn physical(evidence: &Evidence, request: &Request) -> Result<Physical> {
+fn physical(evidence: &Evidence, request: &Request, pool: &mut Pool) -> Result<Physical> {
     let availability = Availability::of(evidence, "physical_memory_coverage");
-    let mut lists = Lists { evidence, request, available: availability.is_available(), cuts: BTreeMap::new() };
+    let mut lists = Lists { evidence, request, pool, available: availability.is_available(), cuts: BTreeMap::new() };
     Ok(Physical {
         by_device: lists.rows("by_device", "device_memory")?,
         timeline: lists.rows("timeline", "physical_timeline")?,

@@ -154,7 +154,10 @@ impl Availability {
     /// Of the plane of this capability.
     fn of(evidence: &Evidence, plane: &str) -> Self {
         match evidence.capabilities.get(plane) {
-            Some(c) if c.level == Level::Unavailable => Self::unavailable(shorten_to(&c.reason, TEXT)),
+            // Declared complete and nothing recorded is invalid, and as little to count from.
+            Some(c) if c.level == Level::Unavailable || c.observed == Some(0) => {
+                Self::unavailable(shorten_to(&c.reason, TEXT))
+            }
             _ => Self::AVAILABLE,
         }
     }
@@ -243,7 +246,6 @@ fn bounded(evidence: &Evidence, query: &str, limit: Option<usize>, budget: Budge
 }
 
 /// Every row of a query that has few.
-fn few(evidence: &Evidence, query: &str, budget: Budget) -> Result<Vec<Row>> {
-    let rows = json_rows(&query::rows(&evidence.session, query, &Filter::default(), Page::ALL)?)?;
-    Ok(budget.take(rows))
+fn few(evidence: &Evidence, query: &str) -> Result<Vec<Row>> {
+    json_rows(&query::rows(&evidence.session, query, &Filter::default(), Page::ALL)?)
 }
