@@ -19,7 +19,7 @@ use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::memory_pool::{GreedyMemoryPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{DataFrame, SQLOptions, SessionConfig, SessionContext};
 
@@ -111,7 +111,8 @@ impl Session {
             config.options_mut().optimizer.max_passes = 1;
         }
         let sql = |e: &datafusion::error::DataFusionError| Error::sql(e);
-        let pool = FairSpillPool::new(limits.memory_bytes);
+        // Not the fair pool: under it a plan that joins, sorts and spills stopped for ever at 20 million rows.
+        let pool = GreedyMemoryPool::new(limits.memory_bytes);
         let top = std::num::NonZero::<usize>::MIN;
         let environment = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, top)))
