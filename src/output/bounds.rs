@@ -9,7 +9,7 @@ use crate::text::shorten_to;
 /// Most bytes of a response that was not asked for whole.
 pub const RESPONSE: usize = 256 << 10;
 /// What of it may be rows; the rest is for what every document carries.
-pub const ROWS: usize = 208 << 10;
+pub const ROWS: usize = RESPONSE - (48 << 10);
 /// Longest text of a row or reason, in bytes as JSON writes them.
 pub const TEXT: usize = 1024;
 /// Longest list of a row.
