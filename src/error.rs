@@ -29,6 +29,9 @@ pub enum Error {
          that were recorded, e.g. 'SELECT * FROM spans'"
     )]
     Refused { kind: String, reason: String },
+    /// A publication that failed; what was recorded is still there.
+    #[error("{problem}; the trace is kept at {}: `candle-graph report` publishes it", trace.display())]
+    Kept { problem: String, trace: PathBuf },
     #[error("{problem}")]
     Usage { problem: String },
     #[error(transparent)]

@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let _progress = Progress::start(paths[0]);
     let traces = paths.iter().map(|p| load::open(p, Options { salvage: args.salvage })).collect::<Result<Vec<_>>>()?;
     refuse_one_run_twice(&traces)?;
-    let session = Session::open(&traces, Limits { memory_bytes })?;
+    let session = Session::open(&traces, Limits { memory_bytes, ..Limits::default() })?;
     if Evidence::mentions_coverage(&statement) {
         evidence::register_coverage(&session, &traces)?;
     }

@@ -14,7 +14,7 @@ use arrow::array::{Int64Array, RecordBatch, StringArray};
 use crate::analysis::health::{self, Check, Health};
 use crate::error::{Error, Result};
 use crate::load::Trace;
-use crate::query::{self, Filter};
+use crate::query::{self, Filter, Page};
 use crate::session::{Limits, SMALL, Session};
 use crate::tables;
 
@@ -122,6 +122,18 @@ impl Evidence {
         Ok((rows.into_iter().map(cut).collect(), total))
     }
 
+    /// Every row of a query without filter: those of a headline where it was fetched whole, else it is run.
+    ///
+    /// # Errors
+    /// The engine's own failures.
+    pub fn whole(&self, name: &'static str) -> Result<Vec<RecordBatch>> {
+        let known = self.tops.lock().unwrap_or_else(|e| e.into_inner()).get(name).cloned();
+        match known {
+            Some(rows) if rows.iter().map(RecordBatch::num_rows).sum::<usize>() < fetched(&self.trace) => Ok(rows),
+            _ => query::rows(&self.session, name, &Filter::default(), Page::ALL),
+        }
+    }
+
     /// Whether any gradient is in this state.
     ///
     /// # Errors
@@ -130,6 +142,11 @@ impl Evidence {
         let states = self.top("gradient_states")?;
         let mut rows = states.iter().flat_map(|batch| (0..batch.num_rows()).map(|at| batch.slice(at, 1)));
         Ok(rows.any(|row| Row::first(&[row]).text("state") == state))
+    }
+
+    /// `coverage` of this trace: what may be claimed of each plane.
+    pub fn coverage(&self) -> RecordBatch {
+        coverage_batch(&self.trace, &self.capabilities)
     }
 
     /// Whether a statement may read `coverage`, which costs a pass over the trace to make.
@@ -242,8 +259,11 @@ fn examine(trace: &Trace) -> Result<(Health, BTreeMap<&'static str, Capability>)
     Ok((health, capabilities))
 }
 
-/// One pass over the files of a trace.
-fn check(trace: &Trace) -> Result<Health> {
+/// The health of a trace, from one pass over its files.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn check(trace: &Trace) -> Result<Health> {
     let mut check = Check::new(&trace.run);
     for (table, columns) in health::READS {
         let columns = check.needs(table, columns);

@@ -33,6 +33,7 @@ pub(super) fn read(dir: &Path) -> Result<Trace> {
         run,
         files: BTreeMap::new(),
         rows: BTreeMap::new(),
+        bundle: None,
         _scratch: None,
     };
     // The record is replaced after tables/ is whole and before parts/ goes: while parts/ is there and the record has no
@@ -47,7 +48,7 @@ pub(super) fn read(dir: &Path) -> Result<Trace> {
         for spec in &specs {
             let path = tables_dir.join(format!("{}.parquet", spec.name));
             match std::fs::symlink_metadata(&path) {
-                Ok(_) => add(&mut trace, spec, path)?,
+                Ok(_) => add(&mut trace, spec, path, false)?,
                 // A table without rows has no file.
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
                 Err(e) => return Err(Error::io("open", path)(e)),
@@ -64,7 +65,7 @@ pub(super) fn read(dir: &Path) -> Result<Trace> {
     }
     for spec in &specs {
         for path in part_files(&parts, spec.name)? {
-            add(&mut trace, spec, path)?;
+            add(&mut trace, spec, path, false)?;
         }
     }
     add_open_spans(&mut trace, &parts)?;
@@ -88,7 +89,7 @@ fn is_live(dir: &Path) -> bool {
 fn read_run(path: &Path) -> Result<RunRecord> {
     let spec = run::spec();
     let problem = |problem: String| Error::Table { path: path.to_owned(), table: spec.name.to_owned(), problem };
-    let reader = files::open(path, &spec)?;
+    let reader = files::open(path, &spec, false)?;
     let schema = reader.schema().clone();
     let batches: Vec<RecordBatch> = files::decode(path, || {
         let batches = reader.build().and_then(|r| r.collect::<std::result::Result<_, _>>().map_err(Into::into));
@@ -98,8 +99,8 @@ fn read_run(path: &Path) -> Result<RunRecord> {
     files::decode(path, || RunRecord::from_batch(&batch).map_err(problem))
 }
 
-fn add(trace: &mut Trace, spec: &TableSpec, path: PathBuf) -> Result<()> {
-    let file = files::open(&path, spec)?;
+pub(super) fn add(trace: &mut Trace, spec: &TableSpec, path: PathBuf, from_outside: bool) -> Result<()> {
+    let file = files::open(&path, spec, from_outside)?;
     files::same_run(&file, &trace.run.run_id, &path, spec)?;
     let rows = files::rows(&file);
     if rows > 0 {
@@ -158,7 +159,8 @@ fn add_open_spans(trace: &mut Trace, parts: &Path) -> Result<()> {
     // A batch that was read has lost the metadata of its file.
     let schema = spec.schema(Some(&trace.run.run_id));
     for path in part_files(parts, layout::OPEN_SPANS)? {
-        let reader = files::open(&path, &spec)?.build().map_err(|e| Error::input(&path, one_line(&e.to_string())))?;
+        let reader =
+            files::open(&path, &spec, false)?.build().map_err(|e| Error::input(&path, one_line(&e.to_string())))?;
         for batch in reader {
             let batch = batch.map_err(|e| Error::input(&path, one_line(&e.to_string())))?;
             let fresh: BooleanArray =
@@ -174,7 +176,7 @@ fn add_open_spans(trace: &mut Trace, parts: &Path) -> Result<()> {
     let path = scratch.path().join("open_spans.parquet");
     write_table(&path, &spec, &open)?;
     trace._scratch = Some(scratch);
-    add(trace, &spec, path)
+    add(trace, &spec, path, false)
 }
 
 /// Spans that were never recorded follow everything that was.

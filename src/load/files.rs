@@ -9,6 +9,7 @@ use candle_graph_record::table::{META_RUN_ID, META_SCHEMA, TABLES_SCHEMA, TableS
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
+use super::guard;
 use crate::error::{Error, Result, one_line};
 use crate::tables::same_type;
 
@@ -19,20 +20,28 @@ pub(super) fn decode<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result
         .unwrap_or_else(|_| Err(Error::input(path, "is damaged: what it holds is no possible Parquet data")))
 }
 
-/// Opens one Parquet file of `table` and checks that it is whole, of a known version, and has every column.
-pub(super) fn open(path: &Path, table: &TableSpec) -> Result<ParquetRecordBatchReaderBuilder<File>> {
-    decode(path, || open_unguarded(path, table))
+/// Opens one Parquet file of `table` and checks that it is whole, of a known version, and has every column; one that came
+/// `from_outside`, that it does not grow without measure.
+pub(super) fn open(
+    path: &Path,
+    table: &TableSpec,
+    from_outside: bool,
+) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+    decode(path, || open_unguarded(path, table, from_outside))
 }
 
-fn open_unguarded(path: &Path, table: &TableSpec) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+fn open_unguarded(path: &Path, table: &TableSpec, from_outside: bool) -> Result<ParquetRecordBatchReaderBuilder<File>> {
     let problem = |problem: String| Error::Table { path: path.to_owned(), table: table.name.to_owned(), problem };
     let file = File::open(path).map_err(Error::io("open", path))?;
     if file.metadata().map_err(Error::io("read", path))?.len() == 0 {
         return Err(problem("the file is empty; the trace was damaged after it was written".to_owned()));
     }
-    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(file, reading()).map_err(|e| {
+    guard::footer(&file).map_err(problem)?;
+    let again = file.try_clone().map_err(Error::io("open", path))?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(again, reading()).map_err(|e| {
         problem(format!("is no readable Parquet file, truncated or damaged ({})", one_line(&e.to_string())))
     })?;
+    guard::pages(&reader, &file, from_outside).map_err(problem)?;
     match stated(&reader, META_SCHEMA) {
         None => return Err(problem(format!("carries no {META_SCHEMA}, so no candle-graph recorder wrote it"))),
         Some(version) if version != TABLES_SCHEMA => {
@@ -121,7 +130,7 @@ pub struct Scan {
 const BATCH_ROWS: usize = 16 * 1024;
 
 impl Scan {
-    pub(super) fn new(files: Vec<PathBuf>, columns: &[&str]) -> Self {
+    pub(crate) fn new(files: Vec<PathBuf>, columns: &[&str]) -> Self {
         Self { files: files.into_iter(), columns: columns.iter().map(|c| (*c).to_owned()).collect(), current: None }
     }
 

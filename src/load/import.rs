@@ -2,9 +2,11 @@
 //! In: one line after the other. Out: rows, and the run record. Left to neighbours: where lines come from (`jsonl`),
 //! their shape (`wire`), their files (`spill`).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use candle_graph_record::table::TABLES_SCHEMA;
 use candle_graph_record::tables::device_intervals::{DEVICE_INTERVALS, DeviceInterval, DeviceIntervalRow};
 use candle_graph_record::tables::device_memory::{DEVICE_MEMORY, DeviceMemory, DeviceMemoryRow};
 use candle_graph_record::tables::edges::{EDGES, Edge, EdgeRow};
@@ -21,6 +23,7 @@ use candle_graph_record::{
 };
 
 use super::lives::Identities;
+use super::numbers::Numbers;
 use super::spill::Output;
 use super::{Form, Trace, directory, wire};
 use crate::error::{Error, Result};
@@ -81,10 +84,10 @@ pub(super) struct Import {
     run_id: String,
     schema: String,
     ended: bool,
-    seq: i64,
-    /// Ids that are not `s<number>`, numbered downwards from -1: no number of the other form is negative.
-    other_ids: HashMap<String, i64>,
+    numbers: Numbers,
     pending: BTreeMap<i64, Pending>,
+    /// Spans whose start says that they never closed, by the number of their row: it waits for its place.
+    unclosed: BTreeMap<i64, (i64, Pending)>,
     op_counts: HashMap<i64, i64>,
     storages: Identities,
     spans: Output<Span>,
@@ -108,9 +111,9 @@ impl Import {
             run_id: String::new(),
             schema: String::new(),
             ended: false,
-            seq: 0,
-            other_ids: HashMap::new(),
+            numbers: Numbers::default(),
             pending: BTreeMap::new(),
+            unclosed: BTreeMap::new(),
             op_counts: HashMap::new(),
             storages: Identities::default(),
             spans: Output::new(&SPANS, dir),
@@ -149,8 +152,9 @@ impl Import {
         let Some(run) = self.run.take() else {
             return Err(Error::input(&self.path, "has no meta line"));
         };
+        self.put_unclosed(None)?;
         for (id, span) in std::mem::take(&mut self.pending) {
-            let seq = self.next_seq();
+            let seq = self.numbers.last();
             self.spans.push(&self.run_id, seq, &span.row(id, None, None))?;
         }
         let mut trace = Trace {
@@ -160,6 +164,7 @@ impl Import {
             run,
             files: BTreeMap::new(),
             rows: BTreeMap::new(),
+            bundle: None,
             _scratch: None,
         };
         let run_id = &self.run_id;
@@ -176,22 +181,20 @@ impl Import {
         Ok(trace)
     }
 
-    fn next_seq(&mut self) -> i64 {
-        self.seq += 1;
-        self.seq - 1
+    /// Puts spans that never closed into their table, up to the place of row `seq`.
+    fn put_unclosed(&mut self, seq: Option<i64>) -> Result<()> {
+        while let Some(first) = self.unclosed.first_entry()
+            && seq.is_none_or(|seq| *first.key() < seq)
+        {
+            let (own, (id, span)) = first.remove_entry();
+            self.spans.push(&self.run_id, own, &span.row(id, None, None))?;
+        }
+        Ok(())
     }
 
-    /// `s<number>` is its number; any other id gets a negative one of its own.
-    fn id(&mut self, id: &str) -> i64 {
-        if let Some(digits) = id.strip_prefix('s')
-            && (digits == "0" || !digits.starts_with(['0', '+']))
-            && let Ok(number) = digits.parse::<i64>()
-            && number >= 0
-        {
-            return number;
-        }
-        let next = -1 - self.other_ids.len() as i64;
-        *self.other_ids.entry(id.to_owned()).or_insert(next)
+    fn put_span(&mut self, seq: i64, id: i64, span: &Pending, duration: Option<i64>, cpu: Option<i64>) -> Result<()> {
+        self.put_unclosed(Some(seq))?;
+        self.spans.push(&self.run_id, seq, &span.row(id, duration, cpu))
     }
 
     pub(super) fn line(&mut self, line: &[u8]) -> LineResult<()> {
@@ -230,61 +233,21 @@ impl Import {
         if !wire::READ.contains(&meta.schema.as_str()) {
             return Err(format!("has schema {:?}; this version reads {}", meta.schema, wire::READ.join(" and ")).into());
         }
-        let c = meta.capture_contract;
-        let level = |l: Option<CoverageLevel>| l.unwrap_or(CoverageLevel::None);
+        if let Some(layout) = meta.tables.as_ref().filter(|layout| *layout != TABLES_SCHEMA) {
+            return Err(format!("has rows of layout {layout:?}; this version reads {TABLES_SCHEMA:?}").into());
+        }
+        if meta.tables.is_some() {
+            self.numbers = Numbers::exact();
+        }
         self.run_id.clone_from(&meta.run_id);
-        self.schema = meta.schema;
-        self.run = Some(RunRecord {
-            run_id: meta.run_id,
-            correlation_id: meta.correlation_id,
-            entrypoint: meta.entrypoint,
-            phase: meta.phase,
-            started_at_us: utc_us(&meta.timestamp)?,
-            capture_step: int("capture_step", meta.capture_step)?,
-            warmup_steps: int("warmup_steps", meta.warmup_steps)?,
-            device: meta.device,
-            measured_region_device_synchronized: meta.measured_region_device_synchronized,
-            timing_mode: meta.timing_mode,
-            contract: CaptureContract {
-                measurement_scope: c.measurement_scope.unwrap_or(MeasurementScope::Unknown),
-                operations: level(c.operations),
-                activations: level(c.activations),
-                tensors: level(c.tensors),
-                gradients: level(c.gradients),
-                gradient_contract: c
-                    .gradient_contract
-                    .map(|g| GradientContract::unchecked(g.expected, g.families, g.manifest_sha256)),
-                logical_memory: level(c.logical_memory),
-                physical_memory: level(c.physical_memory),
-                device_timing: level(c.device_timing),
-                required_semantic_labels: c.required_semantic_labels,
-                gpu_expected_semantic_labels: c.gpu_expected_semantic_labels,
-                cpu_only_semantic_labels: c.cpu_only_semantic_labels,
-            },
-            identity: meta.comparison_identity,
-            tags: meta.tags,
-            outcome: Outcome::Interrupted,
-            reason: None,
-            ended_ns: None,
-            events_lost: 0,
-            candle_graph_version: meta.candle_graph_version,
-            host: Host {
-                os: meta.os,
-                host_name: meta.host_name,
-                cpu_model: meta.cpu_model,
-                logical_cores: meta.logical_cores,
-                toolchain: meta.toolchain,
-                build_profile: meta.build_profile,
-                candle_version: meta.candle_version,
-                git_revision: meta.git_revision,
-            },
-        });
+        self.schema.clone_from(&meta.schema);
+        self.run = Some(run_record(meta)?);
         Ok(())
     }
 
     fn span_start(&mut self, span: &wire::SpanStart<'_>) -> LineResult<()> {
-        let id = self.id(&span.id);
-        let parent = span.parent_id.as_ref().map(|p| self.id(p));
+        let id = self.numbers.span(&span.id)?;
+        let parent = span.parent_id.as_ref().map(|p| self.numbers.span(p)).transpose()?;
         let pending = Pending {
             parent,
             name: span.name.clone().into_owned(),
@@ -294,33 +257,40 @@ impl Import {
             thread_id: span.thread_id,
             start_ns: int("start_ns", span.start_ns)?,
         };
+        if let Some(seq) = span.seq.filter(|_| self.numbers.is_exact()) {
+            self.numbers.saw(seq);
+            return match self.unclosed.insert(seq, (id, pending)) {
+                None => Ok(()),
+                Some(_) => Err(format!("has seq {seq}, as another span that never closed").into()),
+            };
+        }
         if let Some(first) = self.pending.insert(id, pending) {
             // The same id twice: both rows are kept, and the health check names them.
-            let seq = self.next_seq();
-            self.spans.push(&self.run_id, seq, &first.row(id, None, None))?;
+            let seq = self.numbers.row(None);
+            self.put_span(seq, id, &first, None, None)?;
         }
         Ok(())
     }
 
     fn span_end(&mut self, end: &wire::SpanEnd<'_>) -> LineResult<()> {
-        let id = self.id(&end.id);
+        let id = self.numbers.span(&end.id)?;
         let Some(span) = self.pending.remove(&id) else {
             return Err(format!("ends span {:?}, which is not open", end.id).into());
         };
         let duration = int("duration_ns", end.duration_ns)?;
-        let seq = self.next_seq();
-        Ok(self.spans.push(&self.run_id, seq, &span.row(id, Some(duration), end.cpu_ns))?)
+        let seq = self.numbers.row(end.seq);
+        Ok(self.put_span(seq, id, &span, Some(duration), end.cpu_ns)?)
     }
 
     fn op(&mut self, op: &wire::Op<'_>) -> LineResult<()> {
-        let span_id = self.id(&op.span_id);
+        let span_id = self.numbers.span(&op.span_id)?;
         let count = self.op_counts.entry(span_id).or_insert(0);
         let op_index = match op.op_index {
             None => *count,
             Some(index) => int("op_index", index)?,
         };
         *count = op_index.saturating_add(1);
-        let seq = self.next_seq();
+        let seq = self.numbers.row(op.seq);
         let row = OpRow {
             span_id,
             op_index,
@@ -341,9 +311,12 @@ impl Import {
     }
 
     fn tensor(&mut self, tensor: &wire::Tensor<'_>) -> LineResult<()> {
-        let storage_id = tensor.storage_id.as_deref().map(|id| self.storages.current(&tensor.device, id));
+        let storage_id = tensor.storage_id.as_deref().map(|id| match self.numbers.is_exact() {
+            true => Cow::Borrowed(id),
+            false => self.storages.current(&tensor.device, id),
+        });
         let row = TensorRow {
-            span_id: self.id(&tensor.span_id),
+            span_id: self.numbers.span(&tensor.span_id)?,
             tensor_id: &tensor.tensor_id,
             storage_id: storage_id.as_deref(),
             label: tensor.label.as_deref(),
@@ -354,7 +327,7 @@ impl Import {
             dense_bytes: opt_int("dense_bytes", tensor.dense_bytes)?,
             category: tensor.category.as_str(),
         };
-        let seq = self.next_seq();
+        let seq = self.numbers.row(tensor.seq);
         Ok(self.tensors.push(&self.run_id, seq, &row)?)
     }
 
@@ -362,21 +335,28 @@ impl Import {
         if stats.non_finite > stats.elements {
             return Err(format!("counts {} non-finite of {} elements", stats.non_finite, stats.elements).into());
         }
+        let exact = self.numbers.is_exact();
+        let cells = stats.cells.as_ref().filter(|_| exact);
+        let cell = |name: &str| wire::cell(cells, name);
         // Of a tensor with non-finite elements the form holds zeros, which mean nothing.
-        let whole = |value: wire::Float<'_>| -> LineResult<Option<f64>> {
-            Ok(wire::float(value)?.filter(|_| stats.non_finite == 0 && stats.elements > 0))
+        let means = stats.non_finite == 0 && stats.elements > 0;
+        let whole = |name, value| -> LineResult<Option<f64>> {
+            Ok(cell(name)?.unwrap_or(wire::float(value)?.filter(|_| means)))
         };
-        // Of a wholly finite tensor the finite part is the whole.
-        let finite = |given, of_all| -> LineResult<Option<f64>> { Ok(wire::float(given)?.or(whole(of_all)?)) };
+        // Of a wholly finite tensor the finite part is the whole, where another recorder leaves it out.
+        let finite = |name, given, of_all| -> LineResult<Option<f64>> {
+            let of_all = if exact { None } else { wire::float(of_all)?.filter(|_| means) };
+            Ok(cell(name)?.unwrap_or(wire::float(given)?.or(of_all)))
+        };
         let parts = [stats.nan, stats.pos_inf, stats.neg_inf];
         let sum = parts.iter().flatten().fold(0_u64, |sum, part| sum.saturating_add(*part));
         if sum > stats.non_finite || (parts.iter().all(Option::is_some) && sum != stats.non_finite) {
             return Err(format!("counts {sum} NaN and infinite elements, but {} non-finite", stats.non_finite).into());
         }
         // Each is at most non_finite, which fits.
-        let count = |given: Option<u64>| given.map(|n| n as i64).or((stats.non_finite == 0).then_some(0));
+        let count = |given: Option<u64>| given.map(|n| n as i64).or((!exact && stats.non_finite == 0).then_some(0));
         let row = TensorStatRow {
-            span_id: self.id(&stats.span_id),
+            span_id: self.numbers.span(&stats.span_id)?,
             label: &stats.label,
             shape: &shape(&stats.shape)?,
             dtype: dtype(&stats.dtype)?,
@@ -385,19 +365,21 @@ impl Import {
             nan: count(stats.nan),
             pos_inf: count(stats.pos_inf),
             neg_inf: count(stats.neg_inf),
-            rms: whole(stats.rms)?,
-            abs_max: whole(stats.abs_max)?,
-            mean: whole(stats.mean)?,
-            finite_rms: finite(stats.finite_rms, stats.rms)?,
-            finite_abs_max: finite(stats.finite_abs_max, stats.abs_max)?,
-            finite_mean: finite(stats.finite_mean, stats.mean)?,
+            rms: whole("rms", stats.rms)?,
+            abs_max: whole("abs_max", stats.abs_max)?,
+            mean: whole("mean", stats.mean)?,
+            finite_rms: finite("finite_rms", stats.finite_rms, stats.rms)?,
+            finite_abs_max: finite("finite_abs_max", stats.finite_abs_max, stats.abs_max)?,
+            finite_mean: finite("finite_mean", stats.finite_mean, stats.mean)?,
         };
-        let seq = self.next_seq();
+        let seq = self.numbers.row(stats.seq);
         Ok(self.tensor_stats.push(&self.run_id, seq, &row)?)
     }
 
     fn memory(&mut self, memory: &wire::Memory<'_>) -> LineResult<()> {
         let storage_id = match memory.action {
+            // The recorder has told the storages of one address apart.
+            _ if self.numbers.is_exact() => Cow::Borrowed(&*memory.storage_id),
             wire::Action::Alloc => self.storages.alloc(&memory.device, &memory.storage_id),
             wire::Action::Free => self.storages.end(&memory.device, &memory.storage_id),
         };
@@ -410,7 +392,7 @@ impl Import {
             },
             storage_id: &storage_id,
             tensor_id: &memory.tensor_id,
-            span_id: self.id(&memory.span_id),
+            span_id: self.numbers.span(&memory.span_id)?,
             op_name: memory.op_name.as_deref(),
             device: &memory.device,
             bytes: int("bytes", memory.bytes)?,
@@ -418,7 +400,7 @@ impl Import {
             dtype: dtype(&memory.dtype)?,
             category: memory.category.as_str(),
         };
-        let seq = self.next_seq();
+        let seq = self.numbers.row(memory.seq);
         Ok(self.memory.push(&self.run_id, seq, &row)?)
     }
 
@@ -431,13 +413,13 @@ impl Import {
             reserved_bytes: opt_int("reserved_bytes", memory.reserved_bytes)?,
             capacity_bytes: opt_int("capacity_bytes", memory.capacity_bytes)?,
         };
-        let seq = self.next_seq();
+        let seq = self.numbers.row(memory.seq);
         Ok(self.device_memory.push(&self.run_id, seq, &row)?)
     }
 
     fn device_interval(&mut self, interval: &wire::DeviceInterval<'_>) -> LineResult<()> {
         let row = DeviceIntervalRow {
-            span_id: self.id(&interval.span_id),
+            span_id: self.numbers.span(&interval.span_id)?,
             device: &interval.device,
             stream_id: &interval.stream_id,
             clock_id: &interval.clock_id,
@@ -445,32 +427,33 @@ impl Import {
             start_ns: int("start_ns", interval.start_ns)?,
             duration_ns: int("duration_ns", interval.duration_ns)?,
         };
-        let seq = self.next_seq();
+        let seq = self.numbers.row(interval.seq);
         Ok(self.device_intervals.push(&self.run_id, seq, &row)?)
     }
 
     fn gradient(&mut self, gradient: &wire::Gradient<'_>) -> LineResult<()> {
+        let cells = gradient.cells.as_ref().filter(|_| self.numbers.is_exact());
         let row = GradientRow {
             event_id: &gradient.event_id,
             root: &gradient.root,
             key: &gradient.key,
             state: gradient.state.as_str(),
-            norm: wire::float(gradient.norm)?,
+            norm: wire::cell(cells, "norm")?.unwrap_or(wire::float(gradient.norm)?),
         };
-        let seq = self.next_seq();
+        let seq = self.numbers.row(gradient.seq);
         Ok(self.gradients.push(&self.run_id, seq, &row)?)
     }
 
     fn edge(&mut self, edge: &wire::Edge<'_>) -> LineResult<()> {
         let row = EdgeRow {
             kind: if edge.edge_kind == wire::EdgeKind::Call { "call" } else { "data" },
-            from_span: edge.from_span.as_ref().map(|id| self.id(id)),
-            to_span: edge.to_span.as_ref().map(|id| self.id(id)),
+            from_span: edge.from_span.as_ref().map(|id| self.numbers.span(id)).transpose()?,
+            to_span: edge.to_span.as_ref().map(|id| self.numbers.span(id)).transpose()?,
             host_duration_ns: opt_int("host_duration_ns", edge.host_duration_ns)?,
             from_tensor: edge.from_tensor.as_deref(),
             to_tensor: edge.to_tensor.as_deref(),
         };
-        let seq = self.next_seq();
+        let seq = self.numbers.row(edge.seq);
         Ok(self.edges.push(&self.run_id, seq, &row)?)
     }
 
@@ -482,13 +465,76 @@ impl Import {
                 wire::TerminalOutcome::Failed if terminal.interrupted => Outcome::Interrupted,
                 wire::TerminalOutcome::Failed => Outcome::Failed,
             };
-            run.reason = terminal.reason;
-            run.ended_ns = Some(ended_ns);
+            // What is said only because other readers want it.
+            let exact = self.numbers.is_exact();
+            run.reason = terminal.reason.filter(|_| !(exact && terminal.no_reason));
+            run.ended_ns = Some(ended_ns).filter(|_| !(exact && terminal.no_end));
             run.events_lost = terminal.events_lost;
         }
         self.ended = true;
         Ok(())
     }
+}
+
+/// What a meta line says of its run, whose end is not known yet.
+pub(super) fn run_record(meta: wire::Meta) -> LineResult<RunRecord> {
+    let c = meta.capture_contract;
+    let level = |l: Option<CoverageLevel>| l.unwrap_or(CoverageLevel::None);
+    Ok(RunRecord {
+        run_id: meta.run_id,
+        correlation_id: meta.correlation_id,
+        entrypoint: meta.entrypoint,
+        phase: meta.phase,
+        started_at_us: match meta.started_at_us.filter(|_| meta.tables.is_some()) {
+            Some(microseconds) => microseconds,
+            None => utc_us(&meta.timestamp)?,
+        },
+        capture_step: int("capture_step", meta.capture_step)?,
+        warmup_steps: int("warmup_steps", meta.warmup_steps)?,
+        device: meta.device,
+        measured_region_device_synchronized: meta.measured_region_device_synchronized,
+        timing_mode: meta.timing_mode,
+        contract: CaptureContract {
+            measurement_scope: c.measurement_scope.unwrap_or(MeasurementScope::Unknown),
+            operations: level(c.operations),
+            activations: level(c.activations),
+            tensors: level(c.tensors),
+            gradients: level(c.gradients),
+            gradient_contract: c.gradient_contract.map(gradient_contract),
+            logical_memory: level(c.logical_memory),
+            physical_memory: level(c.physical_memory),
+            device_timing: level(c.device_timing),
+            required_semantic_labels: c.required_semantic_labels,
+            gpu_expected_semantic_labels: c.gpu_expected_semantic_labels,
+            cpu_only_semantic_labels: c.cpu_only_semantic_labels,
+        },
+        identity: meta.comparison_identity,
+        tags: meta.tags,
+        outcome: Outcome::Interrupted,
+        reason: None,
+        ended_ns: None,
+        events_lost: 0,
+        candle_graph_version: meta.candle_graph_version,
+        host: Host {
+            os: meta.os,
+            host_name: meta.host_name,
+            cpu_model: meta.cpu_model,
+            logical_cores: meta.logical_cores,
+            toolchain: meta.toolchain,
+            build_profile: meta.build_profile,
+            candle_version: meta.candle_version,
+            git_revision: meta.git_revision,
+        },
+    })
+}
+
+/// The contract with the digest it states, or else the one its entries give, as a trace directory holds it.
+fn gradient_contract(wire: wire::Gradients) -> GradientContract {
+    let stated = match wire.manifest_sha256 {
+        Some(digest) => digest,
+        None => GradientContract::unchecked(wire.expected.clone(), Vec::new(), None).digest(),
+    };
+    GradientContract::unchecked(wire.expected, wire.families, Some(stated))
 }
 
 fn json<'a, T: serde::Deserialize<'a>>(text: &'a str) -> LineResult<T> {

@@ -9,12 +9,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use candle_graph_record::jsonl::MAX_LINE;
+
 use super::import::{Import, Problem};
 use super::{Options, Trace};
 use crate::error::{Error, Result};
-
-/// A line longer than this is damage or an attack, not an event.
-const MAX_LINE: u64 = 64 << 20;
 
 pub(super) fn read_stdin(options: Options) -> Result<Trace> {
     let path = Path::new("-");

@@ -1,13 +1,17 @@
 //! Edge in: any form of trace becomes the same set of checked Parquet files.
-//! In: a path (trace directory, JSON lines, `-`). Out: a [`Trace`]: its run record and, per table, files whose schema
+//! In: a path (trace directory, bundle, JSON lines, `-`). Out: a [`Trace`]: its run record and, per table, files whose schema
 //! has been checked. Left to neighbours: SQL over them (`session`), what they mean (`analysis`).
 
+pub mod bundle;
 mod directory;
 mod files;
+mod guard;
 mod import;
 mod jsonl;
 mod lives;
+mod numbers;
 mod spill;
+mod thrift;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -28,6 +32,8 @@ pub enum Form {
     Directory,
     /// JSON lines, plain or compressed.
     JsonLines,
+    /// A published bundle.
+    Bundle,
 }
 
 /// One opened trace.
@@ -43,6 +49,8 @@ pub struct Trace {
     pub files: BTreeMap<&'static str, Vec<PathBuf>>,
     /// Rows per event table.
     pub rows: BTreeMap<&'static str, u64>,
+    /// The bundle that the trace was read from, verified.
+    pub bundle: Option<bundle::Verified>,
     /// Owns files that exist for this process only.
     pub(crate) _scratch: Option<tempfile::TempDir>,
 }
@@ -56,6 +64,28 @@ impl Trace {
     /// Rows of all event tables.
     pub fn events(&self) -> u64 {
         self.rows.values().sum()
+    }
+
+    /// The copy of a file of a bundle that was made while it was verified.
+    ///
+    /// # Errors
+    /// When none was made.
+    pub(crate) fn kept(&self, name: &str) -> Result<PathBuf> {
+        let copy = self._scratch.as_ref().map(|dir| dir.path().join(name)).filter(|path| path.is_file());
+        copy.ok_or_else(|| Error::input(self.requested.join(name), "was not read"))
+    }
+
+    /// Forgets every table but these; what this process copied of the others goes at once.
+    pub fn keep_only(&mut self, tables: &[&str]) {
+        let scratch = self._scratch.as_ref().map(tempfile::TempDir::path);
+        for path in self.files.iter().filter(|(table, _)| !tables.contains(table)).flat_map(|(_, paths)| paths) {
+            if scratch.is_some_and(|scratch| path.starts_with(scratch)) {
+                // What stays goes with the directory.
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        self.files.retain(|table, _| tables.contains(table));
+        self.rows.retain(|table, _| tables.contains(table));
     }
 
     /// Reads some columns of a table, in order of recording, batch by batch.
@@ -84,14 +114,19 @@ pub fn open(path: &Path, options: Options) -> Result<Trace> {
         _ => Error::Io { action: "open", path: path.to_owned(), source },
     })?;
     if metadata.is_dir() {
+        if bundle::is_bundle(path) {
+            return bundle::read(path);
+        }
         if path.join(layout::RUN).is_file() {
             return directory::read(path);
         }
         return Err(Error::input(
             path,
             format!(
-                "is a directory without {}, so it is no trace; give the path a session was opened with",
-                layout::RUN
+                "is a directory without {} or {}, so it is neither a trace nor a bundle; give the path a session was \
+                 opened with",
+                layout::RUN,
+                bundle::layout::MANIFEST
             ),
         ));
     }

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use candle_graph_record::jsonl::parse_non_number;
 use candle_graph_record::{
     ComparisonIdentity, CoverageLevel, ExecutionPhase, ExecutionStep, ExpectedGradient, GradientFamilyContract,
     GradientState, MeasurementScope, MemoryCategory, SpanKind, TimingMode,
@@ -30,6 +31,23 @@ pub(super) fn float(text: Float<'_>) -> Result<Option<f64>, String> {
     }
 }
 
+/// Values of columns, by name, for which other readers' fields have no place.
+pub(super) type Cells<'a> = Option<BTreeMap<String, &'a RawValue>>;
+
+/// The value that `cells` gives a nullable column of floats; `None` where it gives none.
+///
+/// # Errors
+/// The text, when it is no float.
+pub(super) fn cell(cells: Option<&BTreeMap<String, &RawValue>>, column: &str) -> Result<Option<Option<f64>>, String> {
+    let Some(text) = cells.and_then(|cells| cells.get(column)).map(|value| value.get()) else { return Ok(None) };
+    let value = match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+        Some(word) => parse_non_number(word),
+        None if text == "null" => return Ok(Some(None)),
+        None => text.parse().ok(),
+    };
+    value.map(|value| Some(Some(value))).ok_or_else(|| format!("has {text} as {column}, where a float belongs"))
+}
+
 #[derive(Deserialize)]
 pub(super) struct Kind<'a> {
     #[serde(borrow)]
@@ -39,11 +57,14 @@ pub(super) struct Kind<'a> {
 #[derive(Deserialize)]
 pub(super) struct Meta {
     pub schema: String,
+    /// The layout of the tables whose rows the lines carry.
+    pub tables: Option<String>,
     pub run_id: String,
     pub correlation_id: String,
     pub entrypoint: String,
     pub phase: ExecutionPhase,
     pub timestamp: String,
+    pub started_at_us: Option<i64>,
     pub capture_step: u64,
     pub warmup_steps: u64,
     pub device: String,
@@ -112,6 +133,7 @@ pub(super) struct SpanStart<'a> {
     pub step: Option<ExecutionStep>,
     #[serde(default)]
     pub thread_id: i64,
+    pub seq: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -120,6 +142,7 @@ pub(super) struct SpanEnd<'a> {
     pub id: Cow<'a, str>,
     pub duration_ns: u64,
     pub cpu_ns: Option<i64>,
+    pub seq: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -145,6 +168,7 @@ pub(super) struct Op<'a> {
     pub op_index: Option<u64>,
     pub cpu_ns: Option<i64>,
     pub thread_id: Option<i64>,
+    pub seq: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -166,6 +190,7 @@ pub(super) struct Tensor<'a> {
     pub requires_grad: bool,
     pub dense_bytes: Option<u64>,
     pub category: MemoryCategory,
+    pub seq: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -194,6 +219,9 @@ pub(super) struct TensorStats<'a> {
     pub finite_abs_max: Float<'a>,
     #[serde(borrow, default)]
     pub finite_mean: Float<'a>,
+    #[serde(borrow, default)]
+    pub cells: Cells<'a>,
+    pub seq: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -217,6 +245,7 @@ pub(super) struct Memory<'a> {
     pub category: MemoryCategory,
     #[serde(default)]
     pub end_unobserved: bool,
+    pub seq: Option<i64>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq)]
@@ -235,6 +264,7 @@ pub(super) struct DeviceMemory<'a> {
     pub free_bytes: Option<u64>,
     pub reserved_bytes: Option<u64>,
     pub capacity_bytes: Option<u64>,
+    pub seq: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -251,6 +281,7 @@ pub(super) struct DeviceInterval<'a> {
     pub backend: Cow<'a, str>,
     pub start_ns: u64,
     pub duration_ns: u64,
+    pub seq: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -264,6 +295,9 @@ pub(super) struct Gradient<'a> {
     pub state: GradientState,
     #[serde(borrow, default)]
     pub norm: Float<'a>,
+    #[serde(borrow, default)]
+    pub cells: Cells<'a>,
+    pub seq: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -278,6 +312,7 @@ pub(super) struct Edge<'a> {
     pub from_tensor: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub to_tensor: Option<Cow<'a, str>>,
+    pub seq: Option<i64>,
 }
 
 #[derive(Clone, Copy, Deserialize, PartialEq)]
@@ -301,6 +336,10 @@ pub(super) struct Terminal {
     pub reason: Option<String>,
     #[serde(default)]
     pub interrupted: bool,
+    #[serde(default)]
+    pub no_reason: bool,
+    #[serde(default)]
+    pub no_end: bool,
     #[serde(default)]
     pub events_lost: i64,
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use arrow::array::RecordBatch;
 
 use crate::error::{Error, Result};
-use crate::session::{Session, Statement};
+use crate::session::{Session, Statement, VIEWS};
 
 pub use header::{Header, NamedType, parse};
 pub use library::QUERIES;
@@ -106,13 +106,31 @@ pub fn tops(session: &Session, names: &[&str], limit: usize) -> Result<Vec<Vec<R
     session.run_all(names.iter().map(top).collect::<Result<Vec<_>>>()?)
 }
 
+/// The header of query `name`.
+///
+/// # Errors
+/// An unknown name.
+pub fn header(name: &str) -> Result<Header> {
+    parse(text(name)?).map_err(|problem| Error::Query { query: name.to_owned(), problem })
+}
+
+/// The header of view `name`.
+///
+/// # Errors
+/// An unknown name.
+pub fn view_header(name: &str) -> Result<Header> {
+    let problem = |problem: String| Error::Query { query: name.to_owned(), problem };
+    let (_, text) =
+        VIEWS.iter().find(|(view, _)| *view == name).ok_or_else(|| problem("is not in queries/views/".to_owned()))?;
+    parse(text).map_err(problem)
+}
+
 /// The tables and views that query `name` reads, from its header.
 ///
 /// # Errors
 /// An unknown name.
 pub fn reads(name: &str) -> Result<Vec<String>> {
-    let header = parse(text(name)?).map_err(|problem| Error::Query { query: name.to_owned(), problem })?;
-    Ok(header.reads)
+    Ok(header(name)?.reads)
 }
 
 /// Whether query `name` has parameters: whether a filter means anything to it.

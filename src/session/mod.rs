@@ -34,11 +34,14 @@ pub use views::VIEWS;
 pub struct Limits {
     /// Bytes the engine may hold before it spills to disk.
     pub memory_bytes: usize,
+    /// How many parts of a table are read at once; `None`: as many as there are cores. With one, rows are summed in the
+    /// order in which they are stored, so that a sum of floats has the same last bit on every machine.
+    pub partitions: Option<usize>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory_bytes: 1 << 30 }
+        Self { memory_bytes: 1 << 30, partitions: None }
     }
 }
 
@@ -96,7 +99,7 @@ impl Session {
     pub fn open(traces: &[Trace], limits: Limits) -> Result<Self> {
         let events: u64 = traces.iter().map(Trace::events).sum();
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let partitions = if events < SMALL { 1 } else { cores };
+        let partitions = limits.partitions.unwrap_or(if events < SMALL { 1 } else { cores });
         let mut config = SessionConfig::new()
             .with_information_schema(true)
             .with_target_partitions(partitions)
@@ -356,7 +359,8 @@ fn symlink(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "the query engine cannot name this path"))
 }
 
-fn schema_batch() -> RecordBatch {
+/// The rows of `schema`: every column of the recorded tables, of `coverage` and of `schema` itself.
+pub fn schema_batch() -> RecordBatch {
     use arrow::array::{BooleanArray, StringArray};
     let specs = tables::all();
     let rows: Vec<_> = specs.iter().flat_map(|t| t.columns.iter().map(move |c| (t.name, c))).collect();

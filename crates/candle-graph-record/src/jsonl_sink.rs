@@ -1,6 +1,6 @@
 //! A trace as one stream of JSON lines, written as it is recorded.
-//! In: cuts. Out: the meta line (synced at open), then per cut its span starts, its facts in order of `seq`, its span
-//! ends; at the end the terminal line. Left to neighbours: the lines themselves (`jsonl`).
+//! In: cuts. Out: the meta line (synced at open), then per cut its span starts, and its facts and span ends in order of
+//! `seq`; at the end the terminal line. Left to neighbours: the lines themselves (`jsonl`).
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -8,14 +8,18 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::jsonl::{self, int_at};
+use crate::jsonl::{FactRows, SpanRows, Unwritten, Writer};
 use crate::sink::{Cut, Sink, sync_dir};
+use crate::table::TableSpec;
+use crate::tables;
 use crate::tables::run::RunRecord;
 
 pub(crate) struct JsonlSink {
     path: PathBuf,
     /// Locked while this sink lives.
     out: BufWriter<File>,
+    lines: Writer,
+    specs: Vec<TableSpec>,
     /// Spans whose start is written and whose end is not.
     started: HashSet<i64>,
 }
@@ -38,8 +42,14 @@ impl JsonlSink {
             TryLockError::WouldBlock => Error::Live { path: path.to_owned() },
             TryLockError::Error(source) => Error::Io { action: "lock", path: path.to_owned(), source },
         })?;
-        let mut sink = Self { path: path.to_owned(), out: BufWriter::new(file), started: HashSet::new() };
-        sink.io(|out, _| jsonl::write_meta(out, run))?;
+        let mut sink = Self {
+            path: path.to_owned(),
+            out: BufWriter::new(file),
+            lines: Writer::default(),
+            specs: tables::events(),
+            started: HashSet::new(),
+        };
+        sink.flushed(|sink| sink.lines.meta(&mut sink.out, run))?;
         sink.sync()?;
         if let Some(parent) = path.parent() {
             sync_dir(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
@@ -48,10 +58,65 @@ impl JsonlSink {
     }
 
     /// Writes and hands over to the operating system, so that a killed process loses nothing of it.
-    fn io(&mut self, write: impl FnOnce(&mut BufWriter<File>, &mut HashSet<i64>) -> std::io::Result<()>) -> Result<()> {
-        write(&mut self.out, &mut self.started)
-            .and_then(|()| self.out.flush())
-            .map_err(Error::io("write", self.path.clone()))
+    fn flushed(&mut self, lines: impl FnOnce(&mut Self) -> std::result::Result<(), Unwritten>) -> Result<()> {
+        let written = lines(self).and_then(|()| self.out.flush().map_err(Unwritten::Io));
+        written.map_err(|unwritten| {
+            let source = match unwritten {
+                Unwritten::Io(source) => source,
+                // The recorder checks its facts, so what is left is a text too long for a line.
+                Unwritten::Unheld(problem) => {
+                    let problem = format!("an event {problem} of JSON lines; a trace directory holds it");
+                    std::io::Error::new(std::io::ErrorKind::InvalidData, problem)
+                }
+            };
+            Error::Io { action: "write", path: self.path.clone(), source }
+        })
+    }
+
+    fn cut(&mut self, cut: &Cut) -> std::result::Result<(), Unwritten> {
+        let mut spans = None;
+        let mut facts = Vec::new();
+        for (table, batch) in &cut.batches {
+            if *table == "spans" {
+                spans = Some(batch);
+            } else if let Some(spec) = self.specs.iter().find(|s| s.name == *table) {
+                facts.push(FactRows::new(spec, batch).map_err(Unwritten::Unheld)?);
+            }
+        }
+        let open = SpanRows::new(&cut.open).map_err(Unwritten::Unheld)?;
+        let recorded = spans.map(SpanRows::new).transpose().map_err(Unwritten::Unheld)?;
+        // Parents have smaller ids than their children.
+        let mut starts: Vec<(i64, &SpanRows, usize)> = Vec::new();
+        for (rows, count) in recorded.iter().map(|r| (r, r.len())).chain([(&open, open.len())]) {
+            starts.extend((0..count).map(|row| (rows.id(row), rows, row)));
+        }
+        starts.sort_unstable_by_key(|(id, _, row)| (*id, *row));
+        for (id, rows, row) in starts {
+            if self.started.insert(id) {
+                self.lines.span_start(&mut self.out, rows, row, None)?;
+            }
+        }
+        // (seq, table, row): what was recorded keeps its order across tables; `None` stands for a span's end.
+        let mut order: Vec<(i64, Option<usize>, usize)> = Vec::new();
+        for (index, rows) in facts.iter().enumerate() {
+            order.extend((0..rows.len()).map(|row| (rows.seq(row), Some(index), row)));
+        }
+        if let Some(rows) = &recorded {
+            // A span that never closed has no line for its end; its reader puts it last.
+            order.extend((0..rows.len()).filter(|row| rows.is_closed(*row)).map(|row| (rows.seq(row), None, row)));
+        }
+        order.sort_unstable();
+        for (_, table, row) in order {
+            match (table, &recorded) {
+                (Some(index), _) => self.lines.fact(&mut self.out, &facts[index], row)?,
+                (None, Some(rows)) => {
+                    self.lines.span_end(&mut self.out, rows, row)?;
+                    self.started.remove(&rows.id(row));
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(())
     }
 
     fn sync(&self) -> Result<()> {
@@ -61,44 +126,11 @@ impl JsonlSink {
 
 impl Sink for JsonlSink {
     fn write(&mut self, cut: &Cut) -> Result<()> {
-        let closed = cut.batches.iter().find(|(table, _)| *table == "spans").map(|(_, batch)| batch);
-        // Parents have smaller ids than their children.
-        let mut starts: Vec<(i64, bool, usize)> = (0..cut.open.num_rows())
-            .map(|row| (int_at(&cut.open, "span_id", row), false, row))
-            .chain(closed.into_iter().flat_map(|b| (0..b.num_rows()).map(|row| (int_at(b, "span_id", row), true, row))))
-            .collect();
-        starts.sort_unstable();
-        // (seq, table, row): facts keep the order of recording across tables.
-        let mut facts: Vec<(i64, usize, usize)> = Vec::new();
-        for (index, (table, batch)) in cut.batches.iter().enumerate() {
-            if *table != "spans" {
-                facts.extend((0..batch.num_rows()).map(|row| (int_at(batch, "seq", row), index, row)));
-            }
-        }
-        facts.sort_unstable();
-        self.io(|out, started| {
-            for (id, is_closed, row) in starts {
-                if started.insert(id) {
-                    let batch = if is_closed { closed.unwrap_or(&cut.open) } else { &cut.open };
-                    jsonl::write_span_start(out, batch, row)?;
-                }
-            }
-            for (_, index, row) in facts {
-                let (table, batch) = &cut.batches[index];
-                jsonl::write_row(out, table, batch, row)?;
-            }
-            if let Some(closed) = closed {
-                for row in 0..closed.num_rows() {
-                    jsonl::write_span_end(out, closed, row)?;
-                    started.remove(&int_at(closed, "span_id", row));
-                }
-            }
-            Ok(())
-        })
+        self.flushed(|sink| sink.cut(cut))
     }
 
     fn finish(&mut self, run: &RunRecord) -> Result<PathBuf> {
-        self.io(|out, _| jsonl::write_terminal(out, run))?;
+        self.flushed(|sink| sink.lines.terminal(&mut sink.out, run))?;
         self.sync()?;
         Ok(self.path.clone())
     }

@@ -49,6 +49,15 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// The record that a session of `run` would open with.
+    ///
+    /// # Errors
+    /// A run that no session would record.
+    pub fn declared(run: &ProfileRun) -> crate::Result<Self> {
+        run.validate()?;
+        Ok(Self::opened(run))
+    }
+
     /// The record of a run that has just opened: `interrupted` until it says otherwise.
     pub(crate) fn opened(run: &ProfileRun) -> Self {
         Self {

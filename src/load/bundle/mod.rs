@@ -1,0 +1,131 @@
+//! A bundle as an input: verified first, and then read from the very bytes that were verified.
+//! In: a directory with a manifest. Out: a [`Trace`] like any other. Left to neighbours: publishing one (`output`).
+
+mod manifest;
+mod run;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use candle_graph_record::table::TABLES_SCHEMA;
+use candle_graph_record::tables::run::RunRecord;
+
+pub use manifest::is_bundle_path;
+pub use manifest::{BUNDLE_SCHEMA, FileEntry, Manifest, hex, layout, sha256};
+pub use run::{RUN_SCHEMA, to_bytes as run_bytes};
+pub use verify::{Verified, hash_all, open_regular, read_small, verify};
+
+use super::{Form, Trace, directory};
+use crate::error::{Error, Result};
+use crate::tables;
+
+/// Whether a directory claims to be a bundle. A link where the manifest belongs claims it too: it is refused as one.
+pub fn is_bundle(dir: &Path) -> bool {
+    std::fs::symlink_metadata(dir.join(layout::MANIFEST)).is_ok()
+}
+
+/// Where a table's file lies in a bundle.
+pub fn table_path(table: &str) -> String {
+    format!("{}/{table}.parquet", layout::TABLES)
+}
+
+/// Verifies a bundle and opens the copy that was made of its trace meanwhile.
+pub(super) fn read(dir: &Path) -> Result<Trace> {
+    let scratch = directory::scratch_dir()?;
+    let recorded: Vec<(&str, String)> = tables::events().iter().map(|t| (t.name, table_path(t.name))).collect();
+    let copy = |name: &str| scratch.path().join(name);
+    let keep = |path: &str| {
+        if [layout::RUN, layout::REDACTION].contains(&path) {
+            return Some(copy(path));
+        }
+        let (table, _) = recorded.iter().find(|(_, listed)| listed == path)?;
+        Some(copy(&format!("{table}.parquet")))
+    };
+    let verified = verify(dir, &keep)?;
+    let mut trace = open_tables(&copy(layout::RUN), &|table| {
+        verified.manifest.entry(&table_path(table)).map(|_| copy(&format!("{table}.parquet")))
+    })
+    .map_err(|e| of_bundle(e, scratch.path(), dir))?;
+    same_run(dir, &verified, &trace.run)?;
+    trace.requested = dir.to_owned();
+    trace.bundle = Some(verified);
+    trace._scratch = Some(scratch);
+    Ok(trace)
+}
+
+fn same_run(dir: &Path, bundle: &Verified, run: &RunRecord) -> Result<()> {
+    let (stated, found) = (&bundle.manifest.run_id, &run.run_id);
+    if stated == found {
+        return Ok(());
+    }
+    Err(Error::input(dir.join(layout::MANIFEST), format!("names run {stated}, and the bundle holds run {found}")))
+}
+
+/// Verifies a bundle without keeping anything of it: its hashes, and that a reader could read its run and its tables.
+/// Gives its run too.
+///
+/// # Errors
+/// As [`verify`], and a file that is no such table.
+pub fn inspect(dir: &Path) -> Result<(Verified, RunRecord)> {
+    let verified = verify(dir, &|_| None)?;
+    let trace = open_tables(&dir.join(layout::RUN), &|table| {
+        verified.manifest.entry(&table_path(table)).map(|entry| dir.join(&entry.path))
+    })?;
+    same_run(dir, &verified, &trace.run)?;
+    Ok((verified, trace.run))
+}
+
+/// Verifies a bundle and reads its run record from the very bytes that were verified; of its other files the hashes alone.
+///
+/// # Errors
+/// As [`verify()`], and a run record that is none, or another run's.
+pub fn read_run(dir: &Path) -> Result<(Verified, RunRecord)> {
+    let scratch = directory::scratch_dir()?;
+    let copy = scratch.path().join(layout::RUN);
+    let verified = verify(dir, &|path| (path == layout::RUN).then(|| copy.clone()))?;
+    let run = verify::read_small(&copy, manifest::LARGEST_RUN).and_then(|bytes| run::parse(&bytes, &copy));
+    let run = run.map_err(|e| of_bundle(e, scratch.path(), dir))?;
+    same_run(dir, &verified, &run)?;
+    Ok((verified, run))
+}
+
+/// A trace of a run record and one file for each table that has rows, as bundles hold them. Sizes are checked: a bundle
+/// comes from anywhere.
+///
+/// # Errors
+/// The file that is no such table.
+pub fn open_tables(run_path: &Path, file: &dyn Fn(&str) -> Option<std::path::PathBuf>) -> Result<Trace> {
+    let bytes = verify::read_small(run_path, manifest::LARGEST_RUN)?;
+    let mut trace = Trace {
+        requested: run_path.to_owned(),
+        form: Form::Bundle,
+        schema: TABLES_SCHEMA.to_owned(),
+        run: run::parse(&bytes, run_path)?,
+        files: BTreeMap::new(),
+        rows: BTreeMap::new(),
+        bundle: None,
+        _scratch: None,
+    };
+    for spec in tables::events() {
+        if let Some(path) = file(spec.name) {
+            directory::add(&mut trace, &spec, path, true)?;
+        }
+    }
+    Ok(trace)
+}
+
+/// An error about the copy as one about the bundle: nobody knows the copy.
+fn of_bundle(error: Error, scratch: &Path, dir: &Path) -> Error {
+    let original = |path: std::path::PathBuf| match path.strip_prefix(scratch) {
+        Ok(name) if name.extension().is_some_and(|e| e == "parquet") => dir.join(layout::TABLES).join(name),
+        Ok(name) => dir.join(name),
+        Err(_) => path,
+    };
+    match error {
+        Error::Io { action, path, source } => Error::Io { action, path: original(path), source },
+        Error::Input { path, problem } => Error::Input { path: original(path), problem },
+        Error::Table { path, table, problem } => Error::Table { path: original(path), table, problem },
+        other => other,
+    }
+}
