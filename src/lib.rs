@@ -12,6 +12,8 @@ pub mod trace {
     pub use candle_graph_record::{ExecutionPhase, ExecutionStep, GradientState, MemoryCategory, SpanKind, TimingMode};
 }
 
+pub use output::bundle::{CaptureBegin, CaptureRun, PublicationReceipt};
+
 pub mod analysis;
 pub mod cli;
 pub mod error;
@@ -30,4 +32,6 @@ mod documentation {
     mod readme {}
     #[doc = include_str!("../docs/guide.md")]
     mod guide {}
+    #[doc = include_str!("../docs/bundles.md")]
+    mod bundles {}
 }

@@ -1,0 +1,267 @@
+//! Publication: a bundle is staged beside its destination, verified there, synced, and renamed once.
+//! In: a trace and a destination. Out: a receipt for a whole bundle, or an error and no trace of an attempt. Left to
+//! neighbours: the stage (`stage`), derived files (`derived`), signatures (`sign`).
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use candle_graph_record::parquet_sink::writer_properties;
+use candle_graph_record::table::TableSpec;
+use parquet::arrow::ArrowWriter;
+
+use super::derived::{self, Extra, json_bytes};
+use super::stage::{self, Purpose, Stage};
+use super::{PublicationReceipt, SigningKey, sign};
+use crate::error::{Error, Result, one_line};
+use crate::load::Trace;
+use crate::load::bundle::{self, Manifest, Verified, layout, table_path};
+use crate::output::redact::Redaction;
+use crate::tables;
+
+/// What to publish, and how.
+#[derive(Default)]
+pub struct Publication<'a> {
+    /// Nsight files to carry along: a flat directory of regular files.
+    pub nsight_dir: Option<&'a Path>,
+    /// Takes out what is private.
+    pub redact: bool,
+    pub sign: Option<&'a SigningKey>,
+}
+
+/// Publishes `trace` as a bundle at `destination`, which must not exist.
+///
+/// # Errors
+/// A destination that exists and is not this very bundle, or lies in the input or in a bundle; an input that cannot be
+/// read; the file system's failures. The destination is then as it was.
+pub fn publish(trace: &Trace, destination: &Path, how: &Publication<'_>) -> Result<PublicationReceipt> {
+    refuse_place(trace, destination)?;
+    stage::clean(destination)?;
+    let stage = Stage::new(destination, Purpose::Bundle)?;
+    write_files(trace, how, stage.path()).map_err(|e| elsewhere(e, stage.path(), destination))?;
+    // Read again from the disk, by the code that every reader uses.
+    let (verified, _) = bundle::inspect(stage.path()).map_err(|e| elsewhere(e, stage.path(), destination))?;
+    if let Some(key) = how.sign {
+        let path = stage.path().join(layout::SIGNATURE);
+        let envelope = sign::envelope(key, &verified.manifest.run_id, &verified.identity);
+        std::fs::write(&path, envelope).map_err(Error::io("write", path))?;
+    }
+    if let Some(receipt) = already(destination, &verified, how)? {
+        return Ok(receipt);
+    }
+    stage.sync()?;
+    readable_by_all(stage.path())?;
+    if stage.publish(destination)? {
+        return Ok(PublicationReceipt::new("published", destination, &verified));
+    }
+    // Somebody else was faster.
+    already(destination, &verified, how)?.ok_or_else(|| Error::input(destination, "appeared meanwhile; try again"))
+}
+
+/// The receipt of an existing bundle, when it is the one that was about to be published.
+fn already(destination: &Path, wanted: &Verified, how: &Publication<'_>) -> Result<Option<PublicationReceipt>> {
+    if std::fs::symlink_metadata(destination).is_err() {
+        return Ok(None);
+    }
+    let conflict = |what: String| Err(Error::input(destination, format!("{what}; nothing is published over anything")));
+    if !destination.is_dir() || !bundle::is_bundle(destination) {
+        return conflict("exists already".to_owned());
+    }
+    let found = match bundle::verify(destination, &|_| None) {
+        Ok(found) => found,
+        Err(e) => return conflict(format!("exists already, and is no sound bundle ({e})")),
+    };
+    if found.identity != wanted.identity {
+        return conflict(format!("is already another bundle, of run {}", found.manifest.run_id));
+    }
+    if how.sign.is_some() && found.signature.is_none() {
+        return conflict("is already this bundle, without a signature".to_owned());
+    }
+    Ok(Some(PublicationReceipt::new("already_published", destination, &found)))
+}
+
+/// Refuses destinations inside something that is read or published.
+fn refuse_place(trace: &Trace, destination: &Path) -> Result<()> {
+    let parent = destination.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Its nearest ancestor that exists, resolved: a link may lead into a bundle.
+    let Some(existing) =
+        parent.ancestors().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p }).find(|p| p.exists())
+    else {
+        return Ok(());
+    };
+    let resolved = existing.canonicalize().map_err(Error::io("open", existing))?;
+    for ancestor in resolved.ancestors() {
+        if bundle::is_bundle(ancestor) {
+            return Err(Error::input(
+                destination,
+                format!("lies in the bundle {}; a bundle never changes", ancestor.display()),
+            ));
+        }
+    }
+    let input = trace.requested.canonicalize().ok().filter(|p| p.is_dir());
+    if input.is_some_and(|input| resolved.starts_with(input)) {
+        let problem = format!("lies in the trace {} that is being read", trace.requested.display());
+        return Err(Error::input(destination, problem));
+    }
+    Ok(())
+}
+
+/// Writes a whole bundle into the directory `dir`.
+fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
+    let folder = dir.join(layout::TABLES);
+    std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
+    let nsight = match how.nsight_dir {
+        Some(source) => nsight_files(source)?,
+        None => Vec::new(),
+    };
+    let mut redaction = if how.redact { Some(Redaction::of(trace, &nsight)?) } else { None };
+    let run = match &mut redaction {
+        Some(redaction) => redaction.run(&trace.run),
+        None => trace.run.clone(),
+    };
+    let put = |name: &str, bytes: Vec<u8>| {
+        let path = dir.join(name);
+        std::fs::write(&path, bytes).map_err(Error::io("write", path))
+    };
+    put(layout::RUN, bundle::run_bytes(&run))?;
+    for spec in tables::events() {
+        let Some(files) = trace.files.get(spec.name) else { continue };
+        let target = dir.join(table_path(spec.name));
+        match (&mut redaction, files.as_slice()) {
+            (Some(redaction), files) => redaction.table(files, &spec, &run.run_id, &target)?,
+            // The recorder's own bytes: what it took hours to record is not encoded again.
+            (None, [only]) => std::fs::copy(only, &target).map(drop).map_err(Error::io("copy", only))?,
+            (None, _) => one_file(trace, &spec, &target)?,
+        }
+    }
+    let mut carried = Vec::new();
+    if !nsight.is_empty() {
+        let folder = dir.join(layout::NSIGHT);
+        std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
+        for source in &nsight {
+            let name = source.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+            // A name tells as much as a text.
+            let name = redaction.as_mut().map_or_else(|| name.to_owned(), |redaction| redaction.text(name));
+            let target = folder.join(&name);
+            match &mut redaction {
+                Some(redaction) => redaction.file(source, &target)?,
+                None => copy_regular(source, &target)?,
+            }
+            let bytes = std::fs::metadata(&target).map_err(Error::io("read", &target))?.len();
+            carried.push((name, bytes));
+        }
+    }
+    let redaction = redaction.map(|r| r.record());
+    if let Some(record) = &redaction {
+        put(layout::REDACTION, json_bytes(record))?;
+    }
+    // From what was staged, as whoever verifies it will.
+    let staged = bundle::open_tables(&dir.join(layout::RUN), &|table| {
+        Some(dir.join(table_path(table))).filter(|p| p.is_file())
+    })?;
+    let extra = Extra { nsight: carried, redaction };
+    derived::write(&derived::examine(staged)?, &extra, dir)?;
+    let manifest = Manifest::new(run.run_id.clone(), bundle::hash_all(dir, &file_paths(dir)?)?);
+    put(layout::MANIFEST, manifest.to_bytes())
+}
+
+/// Parts of a recording that was cut off become one file.
+fn one_file(trace: &Trace, spec: &TableSpec, target: &Path) -> Result<()> {
+    let schema = spec.schema(Some(&trace.run.run_id));
+    let parquet = |e: parquet::errors::ParquetError| Error::input(target, one_line(&e.to_string()));
+    let file = File::create(target).map_err(Error::io("create", target))?;
+    let properties = writer_properties(spec, &schema);
+    let mut writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(parquet)?;
+    let names: Vec<&str> = spec.columns.iter().map(|c| c.name).collect();
+    for batch in trace.scan(spec.name, &names) {
+        let batch = batch?;
+        let columns = schema.fields().iter().map(|f| batch.column_by_name(f.name()).cloned());
+        let columns = columns.collect::<Option<Vec<_>>>().unwrap_or_default();
+        let batch = arrow::array::RecordBatch::try_new(schema.clone(), columns)
+            .map_err(|e| Error::input(target, one_line(&e.to_string())))?;
+        writer.write(&batch).map_err(parquet)?;
+    }
+    writer.close().map(drop).map_err(parquet)
+}
+
+/// The files of a directory of Nsight reports, by name: flat, regular files alone.
+fn nsight_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(Error::io("read directory", dir))? {
+        let path = entry.map_err(Error::io("read directory", dir))?.path();
+        let metadata = std::fs::symlink_metadata(&path).map_err(Error::io("read", &path))?;
+        if !metadata.is_file() {
+            let what = match metadata.file_type() {
+                t if t.is_symlink() => "a symbolic link",
+                t if t.is_dir() => "a directory",
+                _ => "no regular file",
+            };
+            return Err(Error::input(
+                path,
+                format!("is {what}; a directory of Nsight reports holds regular files alone"),
+            ));
+        }
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        if !bundle::is_bundle_path(&format!("{}/{name}", layout::NSIGHT)) {
+            return Err(Error::input(
+                path,
+                "has a name that no bundle can hold (hidden, not UTF-8, or with control characters)",
+            ));
+        }
+        files.push(path);
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(Error::input(dir, "holds no Nsight report"));
+    }
+    Ok(files)
+}
+
+/// Copies a regular file, whatever it becomes meanwhile.
+fn copy_regular(source: &Path, target: &Path) -> Result<()> {
+    let mut from = bundle::open_regular(source)?;
+    let mut to = File::create(target).map_err(Error::io("create", target))?;
+    std::io::copy(&mut from, &mut to).map(drop).map_err(Error::io("copy", source))
+}
+
+/// The paths of every file that a bundle at `dir` has, but its manifest and its signature.
+pub(super) fn file_paths(dir: &Path) -> Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for folder in ["", layout::TABLES, layout::NSIGHT] {
+        let place = dir.join(folder);
+        if !place.is_dir() {
+            continue;
+        }
+        for entry in std::fs::read_dir(&place).map_err(Error::io("read directory", &place))? {
+            let path = entry.map_err(Error::io("read directory", &place))?.path();
+            if path.is_file() {
+                let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+                paths.push(if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") });
+            }
+        }
+    }
+    Ok(paths)
+}
+
+/// A failure in the stage as one at the destination: the stage goes.
+fn elsewhere(error: Error, stage: &Path, destination: &Path) -> Error {
+    let named = |path: PathBuf| path.strip_prefix(stage).map(|rest| destination.join(rest)).unwrap_or(path);
+    match error {
+        Error::Io { action, path, source } => Error::Io { action, path: named(path), source },
+        Error::Input { path, problem } => Error::Input { path: named(path), problem },
+        Error::Table { path, table, problem } => Error::Table { path: named(path), table, problem },
+        other => other,
+    }
+}
+
+/// A temporary directory is private; a bundle is as readable as anything a program makes.
+#[cfg(unix)]
+fn readable_by_all(dir: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(dir, mode).map_err(Error::io("set the permissions of", dir))
+}
+
+#[cfg(not(unix))]
+fn readable_by_all(_: &Path) -> Result<()> {
+    Ok(())
+}
