@@ -50,4 +50,7 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("heaviest_spans", include_str!("../../queries/heaviest_spans.sql")),
     ("heaviest_ops", include_str!("../../queries/heaviest_ops.sql")),
     ("physical_timeline", include_str!("../../queries/physical_timeline.sql")),
+    ("series_wall", include_str!("../../queries/series_wall.sql")),
+    ("series_tensor_stats", include_str!("../../queries/series_tensor_stats.sql")),
+    ("series_gradients", include_str!("../../queries/series_gradients.sql")),
 ];

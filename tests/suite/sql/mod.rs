@@ -27,6 +27,7 @@ mod activations;
 mod memory;
 mod numerics;
 mod recorded;
+mod series;
 mod time;
 mod work;
 
