@@ -3,15 +3,20 @@
 //!
 //! Exit 0: the declared output was produced. 1: an error, one line. 2: bad usage.
 
+mod campaign_status;
 mod common;
 mod completions;
+mod export;
 mod import;
 mod overview;
 mod protocol;
 mod query;
+mod report;
 mod schema;
+mod series;
 mod sql;
 mod summary;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -43,6 +48,16 @@ enum Command {
     Sql(sql::Args),
     /// Print the complete evidence packet of a trace
     Import(import::Args),
+    /// Write a trace in a form that other tools read
+    Export(export::Args),
+    /// Publish a trace as a bundle that can be verified
+    Report(report::Args),
+    /// Check a bundle: that it is unchanged, and on request who signed it and that it follows from its trace
+    Verify(verify::Args),
+    /// Compare the bundles that are there with those a campaign planned
+    CampaignStatus(campaign_status::Args),
+    /// Print what many captures of one program recorded, by captured step
+    Series(series::Args),
     /// Print the JSON Schema of a document or table
     Schema(schema::Args),
     /// Print a completion script for a shell
@@ -105,6 +120,11 @@ fn run(command: Command) -> Result<()> {
         Command::Query(args) => query::run(&args),
         Command::Sql(args) => sql::run(&args),
         Command::Import(args) => import::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::CampaignStatus(args) => campaign_status::run(&args),
+        Command::Series(args) => series::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
     }

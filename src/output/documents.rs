@@ -17,7 +17,7 @@ use crate::evidence::{Capability, Evidence, Finding, is_large};
 use crate::load::Form;
 
 /// The tool that wrote a document.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Tool {
     pub package: &'static str,
     pub version: &'static str,
@@ -29,12 +29,14 @@ pub const TOOL: Tool = Tool { package: env!("CARGO_PKG_NAME"), version: env!("CA
 /// Where the evidence came from.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Input {
-    /// `trace_directory` or `json_lines`.
+    /// `trace_directory`, `json_lines` or `bundle`.
     pub kind: &'static str,
     /// As given on the command line.
     pub requested_path: String,
     /// Version of what was read.
     pub trace_schema: String,
+    /// Identity of the bundle, which was verified; null for a trace.
+    pub manifest_sha256: Option<String>,
 }
 
 impl Input {
@@ -42,11 +44,13 @@ impl Input {
         let kind = match evidence.trace.form {
             Form::Directory => "trace_directory",
             Form::JsonLines => "json_lines",
+            Form::Bundle => "bundle",
         };
         Self {
             kind,
             requested_path: evidence.trace.requested.display().to_string(),
             trace_schema: evidence.trace.schema.clone(),
+            manifest_sha256: evidence.trace.bundle.as_ref().map(|b| b.identity.clone()),
         }
     }
 }

@@ -3,12 +3,18 @@
 //! Left to neighbours: what is claimed (`evidence`), flags (`cli`).
 
 pub mod bounds;
+pub mod bundle;
+pub mod campaign;
 pub mod documents;
+pub mod export;
 pub mod overview;
 pub mod protocol;
 pub mod query;
+pub mod redact;
+pub mod report;
 pub mod rows;
 pub mod schemas;
+pub mod series;
 pub mod sql;
 pub mod summary;
 pub mod terminal;

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::documents::{TOOL, Tool};
-use super::{overview, query, sql, summary};
+use super::redact::REDACTION_SCHEMA;
+use super::{bundle, campaign, overview, query, series, sql, summary};
+use crate::load::bundle::{BUNDLE_SCHEMA, RUN_SCHEMA};
 
 /// The document's schema.
 pub const SCHEMA: &str = "candle-graph/protocol/3";
@@ -50,7 +52,7 @@ pub struct QueryKind {
 /// Names and versions.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Schemas {
-    /// Emitted documents by name.
+    /// Documents by name: those that are emitted, and the campaign manifest, which is read.
     #[serde(flatten)]
     pub documents: BTreeMap<&'static str, &'static str>,
     /// Layout of recorded tables.
@@ -63,12 +65,22 @@ pub struct Schemas {
 
 /// Every emitted document: its name and schema.
 pub const DOCUMENTS: &[(&str, &str)] = &[
+    ("bundle", BUNDLE_SCHEMA),
+    ("bundle-evidence", bundle::EVIDENCE_SCHEMA),
+    ("bundle-verification", bundle::VERIFICATION_SCHEMA),
+    ("campaign", campaign::MANIFEST_SCHEMA),
+    ("campaign-status", campaign::SCHEMA),
     ("evidence", summary::EVIDENCE_SCHEMA),
     ("overview", overview::SCHEMA),
     ("protocol", SCHEMA),
+    ("publication", bundle::PUBLICATION_SCHEMA),
     ("query", query::SCHEMA),
+    ("redaction", REDACTION_SCHEMA),
+    ("run", RUN_SCHEMA),
+    ("series", series::SCHEMA),
     ("sql", sql::SCHEMA),
     ("summary", summary::SCHEMA),
+    ("verify", bundle::VERIFY_SCHEMA),
 ];
 
 /// Builds the document from the parser's own list of commands.

@@ -7,8 +7,11 @@ use candle_graph_record::table::{ColumnSpec, TABLES_SCHEMA, TableSpec};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{bounds, overview, protocol, query, sql, summary};
+use super::documents::Provenance;
+use super::redact::{REDACTION_SCHEMA, RedactionRecord};
+use super::{bounds, bundle, campaign, overview, protocol, query, series, sql, summary};
 use crate::evidence::FINDING_QUERIES;
+use crate::load::bundle::{BUNDLE_SCHEMA, Manifest, RUN_SCHEMA};
 use crate::query::{Header, QUERIES, parse};
 use crate::session::VIEWS;
 use crate::tables;
@@ -156,6 +159,47 @@ fn with_rows(schema: &mut Value) {
     }
 }
 
+/// The overview's schema under another name.
+pub(super) fn overview_schema(id: &str) -> Value {
+    generated::<overview::Overview>(id)
+}
+
+/// The schema of run.json: provenance in which what is not known is left out.
+fn run_schema() -> Value {
+    let mut schema = generated::<Provenance>(RUN_SCHEMA);
+    schema["title"] = json!("Run");
+    schema["properties"]["schema"] = json!({"const": RUN_SCHEMA});
+    schema["properties"]["tables"] = json!({"type": "string", "description": "Layout of the tables of the run."});
+    schema["properties"]["started_at_us"] =
+        json!({"type": "integer", "description": "Microseconds since 1970; only where `timestamp` cannot say them."});
+    let optional = [
+        "comparison_identity",
+        "candle_graph_version",
+        "candle_version",
+        "os",
+        "host_name",
+        "cpu_model",
+        "logical_cores",
+        "toolchain",
+        "build_profile",
+        "git_revision",
+    ];
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.retain(|name| !optional.iter().any(|o| name == o));
+        required.push(json!("schema"));
+    }
+    schema
+}
+
+/// The schema of what a redaction took out, as a part of another, and the definitions that it refers to.
+pub(super) fn redaction_schema() -> (Value, Value) {
+    let mut schema = generated::<RedactionRecord>(REDACTION_SCHEMA);
+    let Some(fields) = schema.as_object_mut() else { return (schema, Value::Null) };
+    ["$schema", "$id", "title"].iter().for_each(|name| drop(fields.remove(*name)));
+    let definitions = fields.remove("$defs").unwrap_or_default();
+    (schema, definitions)
+}
+
 fn sql_schema() -> Value {
     json!({
         "$schema": DRAFT,
@@ -193,11 +237,21 @@ pub fn documents() -> Vec<(String, Value)> {
     let mut evidence = generated::<summary::EvidencePacket>(summary::EVIDENCE_SCHEMA);
     evidence["$defs"]["Summary"]["properties"]["schema"] = json!({"const": summary::SCHEMA});
     let mut documents = vec![
+        ("bundle".to_owned(), generated::<Manifest>(BUNDLE_SCHEMA)),
+        ("bundle-evidence".to_owned(), bundle::evidence_schema()),
+        ("bundle-verification".to_owned(), generated::<bundle::Verification>(bundle::VERIFICATION_SCHEMA)),
+        ("campaign".to_owned(), generated::<campaign::Manifest>(campaign::MANIFEST_SCHEMA)),
+        ("campaign-status".to_owned(), generated::<campaign::CampaignStatus>(campaign::SCHEMA)),
         ("evidence".to_owned(), evidence),
         ("overview".to_owned(), generated::<overview::Overview>(overview::SCHEMA)),
         ("protocol".to_owned(), generated::<protocol::Protocol>(protocol::SCHEMA)),
+        ("publication".to_owned(), generated::<bundle::PublicationReceipt>(bundle::PUBLICATION_SCHEMA)),
         ("query".to_owned(), query_schema()),
+        ("redaction".to_owned(), generated::<RedactionRecord>(REDACTION_SCHEMA)),
+        ("run".to_owned(), run_schema()),
+        ("series".to_owned(), generated::<series::Series>(series::SCHEMA)),
         ("sql".to_owned(), sql_schema()),
+        ("verify".to_owned(), generated::<bundle::VerifyDocument>(bundle::VERIFY_SCHEMA)),
         ("summary".to_owned(), generated::<summary::Summary>(summary::SCHEMA)),
     ];
     for (_, schema) in &mut documents {

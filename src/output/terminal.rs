@@ -336,7 +336,7 @@ fn wrap(words: &[&str], separator: &str, indent: usize) -> String {
 }
 
 /// A word as a POSIX shell reads it back.
-fn shell_word(word: &str) -> String {
+pub(super) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

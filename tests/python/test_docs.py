@@ -8,6 +8,7 @@ here only their files are checked.
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,19 @@ def test_command(page, line, desk):
 def test_python(page, code, desk):
     run = subprocess.run([sys.executable, "-c", code], cwd=desk, capture_output=True, text=True)
     assert run.returncode == 0, f"{page}\n{code}\n{run.stderr}"
+
+
+@pytest.mark.parametrize("page,script", blocks("sh"), ids=lambda v: v[:30] if isinstance(v, str) else None)
+def test_script(page, script, desk, tmp_path):
+    """Blocks that need other programs too run as they are."""
+    if "openssl" in script and not shutil.which("openssl"):
+        pytest.skip("no openssl")
+    (tmp_path / "candle-graph").symlink_to(Path(os.environ["CANDLE_GRAPH_BIN"]).resolve())
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    run = subprocess.run(
+        ["bash", "-euc", script], cwd=desk, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert run.returncode == 0, f"{page}\n{script}\n{run.stderr}"
 
 
 SHOWN = re.compile(r"^```bash\n(candle-graph [^\n]*)\n```\n\n```text\n(.*?)^```", re.S | re.M)

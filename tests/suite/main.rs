@@ -1,11 +1,17 @@
 //! The reader's tests: generated files, SQL against its headers and golden rows, health codes, findings, bad input, layering.
 //! Each test is a small world whose answer a person can work out.
 
+mod bundle;
+mod campaign;
+mod capture;
 mod edges;
 mod findings;
 mod generated;
 mod health;
 mod layering;
 mod load;
+mod redact;
+mod report;
+mod round_trip;
 mod sql;
 mod world;
