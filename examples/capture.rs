@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use candle_graph::{CaptureBegin, CaptureRun, ExecutionStep, ProfileRun, SpanKind};
 
 fn main() -> anyhow::Result<()> {
-    let destination: PathBuf = std::env::args_os().nth(1).unwrap_or_else(|| "runs/step-3".into()).into();
+    let destination: PathBuf = match std::env::args_os().nth(1) {
+        Some(path) if !path.as_encoded_bytes().starts_with(b"-") => path.into(),
+        _ => anyhow::bail!("usage: capture DIRECTORY, where the bundle is to be"),
+    };
     let capture = match CaptureRun::begin(&destination, ProfileRun::training("example::update", 3, "cpu"))? {
         CaptureBegin::AlreadyPublished(receipt) => {
             println!("{} {}", receipt.status, receipt.run_id);

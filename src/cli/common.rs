@@ -26,7 +26,7 @@ impl InputArgs {
     /// Opens and examines the trace, running the queries that `headlines` names for it beside the examination.
     pub fn evidence(&self, headlines: impl FnOnce(&load::Trace) -> Vec<&'static str>) -> Result<Evidence> {
         let _progress = Progress::start(&self.input);
-        let trace = load::open(&self.input, Options { salvage: self.salvage })?;
+        let trace = load::open(&self.input, Options { salvage: self.salvage, ..Options::default() })?;
         let headlines = headlines(&trace);
         Evidence::gather(trace, Limits::default(), &headlines)
     }
@@ -44,9 +44,12 @@ impl OutputArgs {
     /// The target; refused when it would write into a trace that is being read.
     pub fn target(&self, inputs: &[&Path]) -> Result<Target<'_>> {
         let Some(path) = self.output.as_deref() else { return Ok(None) };
+        if let Some(bundle) = crate::load::bundle::around(path) {
+            return Err(Error::input(path, format!("lies in the bundle {}; a bundle never changes", bundle.display())));
+        }
         for input in inputs {
             if inside(path, input) {
-                return Err(Error::input(path, format!("lies in the trace {} that is being read", input.display())));
+                return Err(Error::input(path, format!("lies in {}, which is being read", input.display())));
             }
         }
         Ok(Some(path))
@@ -55,7 +58,11 @@ impl OutputArgs {
 
 /// Whether writing `path` would touch the trace at `input`, through any link.
 fn inside(path: &Path, input: &Path) -> bool {
-    let Ok(input) = input.canonicalize() else { return false };
+    let Ok(input) = input.canonicalize() else {
+        // Not there yet, as the bundle that is about to be published.
+        let absolute = |p: &Path| std::path::absolute(p).ok();
+        return absolute(path).zip(absolute(input)).is_some_and(|(path, input)| path.starts_with(input));
+    };
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = directory.canonicalize().ok();
     let file = path.canonicalize().ok();

@@ -29,7 +29,7 @@ enum Format {
 pub(super) fn run(args: &Args) -> Result<()> {
     let target = args.output.target(&[&args.input.input])?;
     let _progress = Progress::start(&args.input.input);
-    let trace = load::open(&args.input.input, Options { salvage: args.input.salvage })?;
+    let trace = load::open(&args.input.input, Options { salvage: args.input.salvage, ..Options::default() })?;
     let name = target.unwrap_or(Path::new("standard output"));
     write::write(target, |out| match args.format {
         Format::Jsonl => export::jsonl(&trace, out, name),

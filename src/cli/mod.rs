@@ -24,7 +24,10 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::error::{Error, Result, one_line};
-use crate::text::printable;
+use crate::text::{printable, shorten_to};
+
+/// Bytes of an error; a path alone may have 4 KiB.
+const LONGEST_ERROR: usize = 16 << 10;
 
 /// Records one selected Candle training update or inference invocation and explains it with SQL.
 #[derive(Parser)]
@@ -98,7 +101,8 @@ pub fn main() -> ExitCode {
     match ended.unwrap_or_else(|panic| Err(unexpected(panic.as_ref()))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", printable(&error.to_string()));
+            // What a hostile input names can be long; an error is a line.
+            eprintln!("error: {}", printable(&shorten_to(&error.to_string(), LONGEST_ERROR)));
             ExitCode::from(if matches!(error, Error::Usage { .. }) { 2 } else { 1 })
         }
     }

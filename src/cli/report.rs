@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     // Before anything is published: a key that cannot sign is no reason to begin.
     let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
     let progress = Progress::start(&args.input.input);
-    let trace = load::open(&args.input.input, Options { salvage: args.input.salvage })?;
+    let trace = load::open(&args.input.input, Options { salvage: args.input.salvage, carried: true })?;
     let how = Publication { nsight_dir: args.nsight_dir.as_deref(), redact: args.redact, sign: key.as_ref() };
     let receipt = publish(&trace, &args.bundle, &how)?;
     drop(progress);

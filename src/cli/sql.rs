@@ -102,7 +102,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
     };
     let memory_bytes = usize::try_from(args.memory_limit << 20).unwrap_or(usize::MAX);
     let _progress = Progress::start(paths[0]);
-    let traces = paths.iter().map(|p| load::open(p, Options { salvage: args.salvage })).collect::<Result<Vec<_>>>()?;
+    let traces = paths
+        .iter()
+        .map(|p| load::open(p, Options { salvage: args.salvage, ..Options::default() }))
+        .collect::<Result<Vec<_>>>()?;
     refuse_one_run_twice(&traces)?;
     let session = Session::open(&traces, Limits { memory_bytes, ..Limits::default() })?;
     if Evidence::mentions_coverage(&statement) {

@@ -254,8 +254,9 @@ fn coverage_batch(trace: &Trace, planes: &BTreeMap<&'static str, Capability>) ->
 
 /// The health of a trace, and from it what may be claimed of each plane.
 fn examine(trace: &Trace) -> Result<(Health, BTreeMap<&'static str, Capability>)> {
-    let health = check(trace)?;
-    let capabilities = capabilities::matrix(&trace.run, &health, activation_records(trace)?);
+    let health = check(trace).map_err(|e| trace.of_input(e))?;
+    let activations = activation_records(trace).map_err(|e| trace.of_input(e))?;
+    let capabilities = capabilities::matrix(&trace.run, &health, activations);
     Ok((health, capabilities))
 }
 

@@ -1,15 +1,19 @@
 //! Parquet files of one table: checked against its definition, and read column by column.
 //! In: paths. Out: row counts, or batches in the order of the files. Left to neighbours: which files make a trace.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use candle_graph_record::table::{META_RUN_ID, META_SCHEMA, TABLES_SCHEMA, TableSpec};
+use arrow::datatypes::{DataType, Field, Schema};
+use candle_graph_record::table::{ColumnSpec, META_RUN_ID, META_SCHEMA, TABLES_SCHEMA, TableSpec};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::ParquetMetaDataWriter;
 
-use super::guard;
+use super::{bundle, guard};
 use crate::error::{Error, Result, one_line};
 use crate::tables::same_type;
 
@@ -32,7 +36,10 @@ pub(super) fn open(
 
 fn open_unguarded(path: &Path, table: &TableSpec, from_outside: bool) -> Result<ParquetRecordBatchReaderBuilder<File>> {
     let problem = |problem: String| Error::Table { path: path.to_owned(), table: table.name.to_owned(), problem };
-    let file = File::open(path).map_err(Error::io("open", path))?;
+    let file = match from_outside {
+        true => bundle::open_regular(path)?,
+        false => File::open(path).map_err(Error::io("open", path))?,
+    };
     if file.metadata().map_err(Error::io("read", path))?.len() == 0 {
         return Err(problem("the file is empty; the trace was damaged after it was written".to_owned()));
     }
@@ -50,6 +57,11 @@ fn open_unguarded(path: &Path, table: &TableSpec, from_outside: bool) -> Result<
             )));
         }
         Some(_) => {}
+    }
+    if from_outside && !exact(reader.schema(), table) {
+        return Err(problem(
+            "has other columns than the recorder writes; the file was changed after recording".to_owned(),
+        ));
     }
     for column in &table.columns {
         match reader.schema().field_with_name(column.name) {
@@ -75,6 +87,56 @@ fn open_unguarded(path: &Path, table: &TableSpec, from_outside: bool) -> Result<
         }
     }
     Ok(reader)
+}
+
+/// Whether a file has the columns of a table, no others, in their order, and NULL only where the table has it.
+fn exact(found: &Schema, table: &TableSpec) -> bool {
+    fn same(found: &DataType, wanted: &DataType) -> bool {
+        match (found, wanted) {
+            (DataType::List(f), DataType::List(w)) => {
+                f.is_nullable() == w.is_nullable() && same(f.data_type(), w.data_type())
+            }
+            _ => same_type(found, wanted),
+        }
+    }
+    let column = |(field, column): (&Arc<Field>, &ColumnSpec)| {
+        field.name() == column.name
+            && field.is_nullable() == column.nullable
+            && same(field.data_type(), &column.data_type)
+    };
+    found.fields().len() == table.columns.len() && found.fields().iter().zip(&table.columns).all(column)
+}
+
+/// As [`exact`], of a file.
+pub(super) fn is_exact(path: &Path, table: &TableSpec) -> Result<bool> {
+    Ok(exact(open(path, table, false)?.schema(), table))
+}
+
+/// Takes the statistics out of a Parquet file that is ours to change. An engine answers from them without reading a row,
+/// and nothing but the rows themselves says that they are true.
+pub(super) fn without_statistics(path: &Path, table: &TableSpec) -> Result<()> {
+    let problem = |e: &dyn std::fmt::Display| Error::input(path, one_line(&e.to_string()));
+    let reader = open(path, table, true)?;
+    let metadata = reader.metadata().as_ref().clone();
+    let groups = metadata.row_groups().iter().map(|group| {
+        let columns = group.columns().iter().map(|c| {
+            let bare = c.clone().into_builder().clear_statistics();
+            bare.set_bloom_filter_offset(None).set_bloom_filter_length(None).build()
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        group.clone().into_builder().set_sorting_columns(None).set_column_metadata(columns).build()
+    });
+    let groups = groups.collect::<Result<Vec<_>, _>>().map_err(|e| problem(&e))?;
+    let metadata = metadata.into_builder().set_row_groups(groups).build();
+    let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(Error::io("open", path))?;
+    let mut tail = [0; 4];
+    let end = file.seek(SeekFrom::End(-8)).and_then(|end| file.read_exact(&mut tail).map(|()| end));
+    let end = end.map_err(Error::io("read", path))?;
+    let begin = end.saturating_sub(u64::from(u32::from_le_bytes(tail)));
+    file.set_len(begin).and_then(|()| file.seek(SeekFrom::Start(begin))).map_err(Error::io("write", path))?;
+    let mut out = std::io::BufWriter::new(file);
+    ParquetMetaDataWriter::new(&mut out, &metadata).finish().map_err(|e| problem(&e))?;
+    out.flush().map_err(Error::io("write", path))
 }
 
 /// What a file states under a key of its metadata.

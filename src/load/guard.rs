@@ -23,8 +23,8 @@ const PAGE_HEAD: u64 = 64 << 10;
 const DECODED: u64 = 128 << 20;
 /// Rows of the largest batch that is read at once.
 const BATCH: u64 = 16 * 1024;
-/// Rows for each byte of a file: a page of 20,000 rows has a head of 20 bytes in each of a dozen columns.
-const ROWS_PER_BYTE: u64 = 1024;
+/// Rows for each byte of a file's pages: one of 20,000 rows has 20 bytes at least in each of a dozen columns.
+const ROWS_PER_BYTE: u64 = 256;
 
 /// A problem in words that follow the name of the file.
 type Checked<T = ()> = Result<T, String>;
@@ -88,8 +88,10 @@ pub(super) fn pages(reader: &ParquetRecordBatchReaderBuilder<File>, file: &File,
     let size = file.metadata().map_err(|e| format!("cannot be read ({e})"))?.len();
     let rows = u64::try_from(metadata.file_metadata().num_rows()).map_err(|_| "states a negative number of rows")?;
     let grouped = metadata.row_groups().iter().try_fold(0_i64, |sum, g| sum.checked_add(g.num_rows()));
-    if grouped.and_then(|n| u64::try_from(n).ok()) != Some(rows) || rows > size.saturating_mul(ROWS_PER_BYTE) {
-        return Err(format!("states {rows} rows, which its {size} bytes cannot hold"));
+    let stored = metadata.row_groups().iter().flat_map(|g| g.columns()).map(|c| c.compressed_size().max(0) as u64);
+    let stored = stored.fold(0_u64, u64::saturating_add).min(size);
+    if grouped.and_then(|n| u64::try_from(n).ok()) != Some(rows) || rows > stored.saturating_mul(ROWS_PER_BYTE) {
+        return Err(format!("states {rows} rows, which {stored} bytes of pages cannot hold"));
     }
     let columns = metadata.file_metadata().schema_descr().num_columns();
     let mut largest = vec![0_u64; columns];

@@ -88,6 +88,31 @@ impl Trace {
         self.rows.retain(|table, _| tables.contains(table));
     }
 
+    /// An error about the copy of a bundle's file as one about the bundle: nobody knows the copy.
+    pub(crate) fn of_input(&self, error: Error) -> Error {
+        match (&self.bundle, &self._scratch) {
+            (Some(_), Some(scratch)) => bundle::of_bundle(error, scratch.path(), &self.requested),
+            _ => error,
+        }
+    }
+
+    /// The file of a table as its bundle holds it, where that was kept; else the one that is read.
+    pub(crate) fn as_carried(&self, file: &Path) -> PathBuf {
+        let kept = file.file_name().map(|name| Path::new(bundle::CARRIED).join(name));
+        let kept = kept.and_then(|kept| self.kept(&kept.to_string_lossy()).ok());
+        kept.unwrap_or_else(|| file.to_owned())
+    }
+
+    /// The copies of a bundle's Nsight files, for whoever asked to keep them.
+    ///
+    /// # Errors
+    /// Files that were not kept.
+    pub(crate) fn kept_nsight(&self) -> Result<Vec<PathBuf>> {
+        let files = self.bundle.iter().flat_map(|b| &b.manifest.files);
+        let nsight = format!("{}/", bundle::layout::NSIGHT);
+        files.filter(|f| f.path.starts_with(&nsight)).map(|f| self.kept(&f.path)).collect()
+    }
+
     /// Reads some columns of a table, in order of recording, batch by batch.
     pub fn scan(&self, table: &'static str, columns: &[&str]) -> Scan {
         Scan::new(self.files.get(table).cloned().unwrap_or_default(), columns)
@@ -99,6 +124,8 @@ impl Trace {
 pub struct Options {
     /// Read JSON lines up to the first unreadable line, as an interrupted capture.
     pub salvage: bool,
+    /// Keep what a bundle carries as it is, its Nsight files and its recorded tables, to publish them anew.
+    pub carried: bool,
 }
 
 /// Opens a trace of any form.
@@ -115,7 +142,10 @@ pub fn open(path: &Path, options: Options) -> Result<Trace> {
     })?;
     if metadata.is_dir() {
         if bundle::is_bundle(path) {
-            return bundle::read(path);
+            return bundle::read(path, options);
+        }
+        if path.parent().is_some_and(bundle::is_bundle) {
+            return Err(Error::input(path, "is a folder of a bundle; give the bundle"));
         }
         if path.join(layout::RUN).is_file() {
             return directory::read(path);
@@ -129,6 +159,9 @@ pub fn open(path: &Path, options: Options) -> Result<Trace> {
                 bundle::layout::MANIFEST
             ),
         ));
+    }
+    if path.file_name().is_some_and(|name| name == bundle::layout::MANIFEST) {
+        return Err(Error::input(path, "is the manifest of a bundle; give the directory it is in"));
     }
     jsonl::read_file(path, options)
 }

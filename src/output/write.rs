@@ -32,6 +32,9 @@ pub fn write(target: Target<'_>, produce: impl FnOnce(&mut (dyn Write + Send)) -
     if path.is_dir() {
         return Err(Error::input(path, "is a directory; give a file name"));
     }
+    if !directory.is_dir() {
+        return Err(Error::input(directory, "is no directory to write into; create it first"));
+    }
     let mut file = tempfile::Builder::new()
         .prefix(".candle-graph-")
         .tempfile_in(directory)

@@ -121,7 +121,7 @@ def test_what_is_wrong_leaves_no_file(cli, digits, tmp_path):
     answer = cli.fresh("export", cut, "--format", "jsonl", "-o", out)
     assert answer.code == 1 and str(cut).encode() in answer.err
     inside = cli.fresh("export", digits, "--format", "jsonl", "-o", digits / "tables/out.jsonl")
-    assert inside.code == 1 and b"lies in the trace" in inside.err
+    assert inside.code == 1 and b"which is being read" in inside.err
     assert not out.exists() and sorted(tmp_path.iterdir()) == [cut]
     # What precedes the cut is an interrupted capture, and returns as one.
     assert cli.fresh("export", cut, "--salvage", "--format", "jsonl", "-o", out).code == 0

@@ -190,6 +190,63 @@ def test_rows_that_no_file_of_its_size_can_hold(forged, refused):
     refused()
 
 
+def test_padding_makes_no_room_for_rows(forged, refused):
+    """The same, in a file that a footer full of text makes large enough."""
+    path = forged / "tables/device_memory.parquet"
+    table = pq.read_table(path)
+    rows = 40_000_000
+    arrays = [pa.repeat(table[f.name][0], rows) for f in table.schema]
+    schema = table.schema.with_metadata({**table.schema.metadata, b"padding": b"x" * 400_000})
+    pq.write_table(
+        pa.table(arrays, schema=schema), path, compression="zstd", row_group_size=rows, data_page_size=1 << 28,
+        max_rows_per_page=rows, write_statistics=False,
+    )  # fmt: skip
+    seal(forged)
+    assert "rows" in refused()
+
+
+def test_statistics_are_not_believed(cli, binary, bundle, forged):
+    """A footer that says that all durations are the smallest: the rows say otherwise, and they are what is read."""
+    path = forged / "tables/ops.parquet"
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    column = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema == "duration_ns")
+    low, high = (struct.pack("<q", v) for v in (column.statistics.min, column.statistics.max))
+    assert low != high
+    with_footer(path, lambda footer: footer.replace(b"\x08" + high, b"\x08" + low))
+    forged_column = pq.ParquetFile(path).metadata.row_group(0).column(
+        next(i for i in range(group.num_columns) if group.column(i).path_in_schema == "duration_ns")
+    )
+    assert forged_column.statistics.max == column.statistics.min, "the forgery took"
+    seal(forged)
+    for select in (
+        "SELECT sum(duration_ns) AS s, max(duration_ns) AS m, min(duration_ns) AS n FROM ops",
+        f"SELECT count(*) AS n FROM ops WHERE duration_ns > {column.statistics.min}",
+    ):
+        assert cli.fresh("sql", forged, select).json["rows"] == cli.fresh("sql", bundle, select).json["rows"], select
+    # Nothing that follows was forged, and nothing that follows changed.
+    assert cli.fresh("verify", forged, "--semantic").code == 0
+
+
+@pytest.mark.parametrize("change", ["another run", "a column more", "NULL where it never is", "another order"])
+def test_tables_are_as_the_recorder_writes_them(forged, refused, change):
+    path = forged / "tables/ops.parquet"
+    table = pq.read_table(path)
+    if change == "another run":
+        at = table.schema.get_field_index("run_id")
+        table = table.set_column(at, table.schema.field(at), pa.array(["other"] * len(table)))
+    elif change == "a column more":
+        table = table.append_column("more", pa.array([1] * len(table)))
+    elif change == "NULL where it never is":
+        at = table.schema.get_field_index("name")
+        table = table.set_column(at, pa.field("name", pa.string()), pa.array([None] * len(table), pa.string()))
+    else:
+        table = table.select(list(reversed(table.column_names)))
+    pq.write_table(table, path, store_schema=False, write_statistics=False)
+    seal(forged)
+    told = refused((["overview"], ["verify", "--semantic"], ["sql", "SELECT count(*) FROM spans"]))
+    assert "ops" in told
+
+
 def test_json_nested_without_end(forged, refused):
     for name in ("run.json", "bundle.json"):
         saved = (forged / name).read_bytes()

@@ -200,6 +200,7 @@ fn nothing_is_published_over_or_into_anything() {
         ("full/../b/inside", "lies in the bundle"),
         ("file/inside", "file"),
         ("..", "names no bundle"),
+        ("none/../b/inside", "leads through `..`"),
     ] {
         let ran = world.report(&trace, destination, &[]);
         assert_eq!(ran.code, Some(1), "{destination}");
@@ -209,8 +210,18 @@ fn nothing_is_published_over_or_into_anything() {
     assert_eq!(contents(&world.path("full")), [("x".to_owned(), b"x".to_vec())]);
     // Parents are made, as a session makes them.
     assert_eq!(world.report(&trace, "new/place/c", &[]).code, Some(0));
+    // Nothing is written into any bundle, nor into the one that is about to be.
+    for place in ["b/bundle.json", "b/tables/x", "way/x"] {
+        let ran = world.run(&["overview", "other.jsonl", "-o", place]);
+        assert!(ran.code == Some(1) && ran.stderr.contains("a bundle never changes"), "{}", ran.stderr);
+    }
+    for place in ["fresh/receipt.json", "./fresh/tables/receipt.json"] {
+        let ran = world.report(&trace, "fresh", &["-o", place]);
+        assert!(ran.code == Some(1) && ran.stderr.contains("lies in fresh"), "{}", ran.stderr);
+        assert!(!world.path("fresh").exists());
+    }
     let text = world.run(&["overview", "b", "-o", "b/overview.json"]);
-    assert!(text.code == Some(1) && text.stderr.contains("lies in the trace"), "{}", text.stderr);
+    assert!(text.code == Some(1) && text.stderr.contains("a bundle never changes"), "{}", text.stderr);
 }
 
 /// `change`, done to a copy of a bundle, and what is said of it then.
@@ -467,8 +478,22 @@ fn a_signature_is_of_one_bundle_and_one_key() {
     };
     refused("plain", "public.pem", "is not signed");
     refused("b", "other.pem", "was not made with the key");
-    refused("b", "key.pem", "no Ed25519 public key");
+    refused("b", "key.pem", "is a private key");
     refused("b", "nowhere.pem", "cannot open");
+    // Signed already with this key, it is there; with another, it is not this one.
+    assert_eq!(world.report(&trace, "b", &["--sign", "key.pem"]).json()["status"], "already_published");
+    assert_eq!(receipt["signed_by"], verified["signature"]["keyid"]);
+    // The private key of RFC 8032, section 7.1, test 1.
+    let other_key = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n\
+                     -----END PRIVATE KEY-----\n";
+    world.write("other-key.pem", other_key);
+    let ran = world.report(&trace, "b", &["--sign", "other-key.pem"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("signed with another key"), "{}", ran.stderr);
+    let ran = world.report(&trace, "plain", &["--sign", "key.pem"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("without a signature"), "{}", ran.stderr);
+    // Published anew unchanged, it stays signed.
+    assert_eq!(world.run(&["report", "b", "--bundle", "again"]).code, Some(0));
+    assert_eq!(world.verify("again", &["--require-signature", "public.pem"]).code, Some(0));
     // A signature of another bundle.
     let mut other = Lines::sound();
     other.meta()["run_id"] = json!("run-2");
@@ -478,22 +503,24 @@ fn a_signature_is_of_one_bundle_and_one_key() {
     refused("c", "public.pem", "signs something else");
     let unchecked = world.verify("c", &[]);
     assert!(unchecked.code == Some(1) && unchecked.stderr.contains("signs something else"), "{}", unchecked.stderr);
-    // Every byte of the envelope counts to whoever has the key.
+    // Every byte of the envelope counts, whether somebody has the key or not.
     let path = world.path("b/signature.json");
     let envelope = std::fs::read(&path).expect("an envelope");
     let key = world.path("public.pem");
     let options = candle_graph::output::bundle::VerifyOptions { semantic: false, required_key: Some(&key) };
     let check = || candle_graph::output::bundle::verify(&world.path("b"), &options);
     assert!(check().is_ok());
+    let without = candle_graph::output::bundle::VerifyOptions::default();
     for at in 0..envelope.len() {
         let mut bytes = envelope.clone();
         bytes[at] ^= 1 << (at % 8);
         std::fs::write(&path, bytes).expect("an envelope");
         assert!(check().is_err(), "byte {at}");
+        assert!(candle_graph::output::bundle::verify(&world.path("b"), &without).is_err(), "byte {at}, without a key");
     }
     for (name, text, problem) in [
         ("text.pem", "hello", "no Ed25519 private key"),
-        ("public.pem", PUBLIC, "no Ed25519 private key"),
+        ("public.pem", PUBLIC, "is a public key"),
         (
             "locked.pem",
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
@@ -520,6 +547,11 @@ fn nsight_reports_travel_unchanged() {
         assert_eq!(read("b/nsight"), read("n"));
     }
     assert_eq!(world.verify("b", &["--semantic"]).json()["semantic"]["status"], "rederived_match");
+    // Published anew, a bundle takes them along; others cannot join them.
+    assert_eq!(world.run(&["report", "b", "--bundle", "again"]).code, Some(0));
+    assert_eq!(contents(&world.path("again")), contents(&world.path("b")));
+    let both = world.run(&["report", "b", "--bundle", "c", "--nsight-dir", "n"]);
+    assert!(both.code == Some(1) && both.stderr.contains("carries Nsight reports already"), "{}", both.stderr);
     let refused = |problem: &str| {
         let ran = world.report(&trace, "c", &["--nsight-dir", "n"]);
         assert!(ran.code == Some(1) && ran.stderr.contains(problem), "{}", ran.stderr);
@@ -554,6 +586,32 @@ fn what_was_published_stands_whatever_becomes_of_the_receipt() {
     let receipt: Value =
         serde_json::from_slice(&std::fs::read(world.path("receipt.json")).expect("a receipt")).expect("JSON");
     assert_eq!(receipt["status"], "published");
+}
+
+/// A table that another tool wrote again, every column nullable, is encoded anew: a bundle holds what the recorder writes.
+#[test]
+fn modes_and_forms_of_the_input_are_not_published() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let bundle = world.bundle("b");
+    let table = bundle.join("tables/ops.parquet");
+    let mode = std::fs::metadata(&table).expect("a table").permissions().mode() & 0o7777;
+    assert_eq!(mode & 0o7000, 0);
+    assert_eq!(mode & 0o600, 0o600);
+    let trace = world.path("capture.trace");
+    let session =
+        candle_graph::TraceSession::open(&trace, candle_graph::ProfileRun::training("t", 1, "cpu")).expect("a session");
+    drop(session.begin_measurement("m"));
+    session.finish().expect("a trace");
+    let spans = trace.join("tables/spans.parquet");
+    std::fs::set_permissions(&spans, std::fs::Permissions::from_mode(0o4700)).expect("a mode");
+    assert_eq!(world.report(&trace, "c", &[]).code, Some(0));
+    let mode = std::fs::metadata(world.path("c/tables/spans.parquet")).expect("a table").permissions().mode() & 0o7777;
+    assert_eq!(mode & 0o4100, 0, "{mode:o}");
+    assert_eq!(
+        std::fs::read(&spans).expect("a table"),
+        std::fs::read(world.path("c/tables/spans.parquet")).expect("a table")
+    );
 }
 
 /// Failed, interrupted and empty captures are published too: their bundle says what is known.

@@ -588,7 +588,7 @@ fn nothing_is_written_into_the_trace_that_is_read() {
                 &["sql", input, "SELECT 1", "-o", out],
             ];
             for command in commands {
-                one_line(&world.run(command), "lies in the trace", &[out]);
+                one_line(&world.run(command), "which is being read", &[out]);
             }
         }
     }
@@ -599,10 +599,10 @@ fn nothing_is_written_into_the_trace_that_is_read() {
     assert!(world.path("beside.json").is_file());
     // A JSON-lines trace is not replaced by its own result.
     let lines = world.write("lines.jsonl", Lines::sound().text());
-    one_line(&world.run(&["overview", "lines.jsonl", "-o", "./lines.jsonl"]), "lies in the trace", &[]);
+    one_line(&world.run(&["overview", "lines.jsonl", "-o", "./lines.jsonl"]), "which is being read", &[]);
     assert_eq!(std::fs::read_to_string(lines).expect("the trace"), Lines::sound().text());
     // Nor is the second of two.
-    one_line(&world.run(&["sql", "lines.jsonl", "trace", "SELECT 1", "-o", "trace/x"]), "lies in the trace", &[]);
+    one_line(&world.run(&["sql", "lines.jsonl", "trace", "SELECT 1", "-o", "trace/x"]), "which is being read", &[]);
 }
 
 /// Name, size and content of every file of a trace.

@@ -3,12 +3,15 @@
 
 mod manifest;
 mod run;
+pub mod signature;
 mod verify;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use candle_graph_record::table::TABLES_SCHEMA;
+use arrow::array::AsArray;
+
+use candle_graph_record::table::{TABLES_SCHEMA, TableSpec};
 use candle_graph_record::tables::run::RunRecord;
 
 pub use manifest::is_bundle_path;
@@ -16,9 +19,13 @@ pub use manifest::{BUNDLE_SCHEMA, FileEntry, Manifest, hex, layout, sha256};
 pub use run::{RUN_SCHEMA, to_bytes as run_bytes};
 pub use verify::{Verified, hash_all, open_regular, read_small, verify};
 
-use super::{Form, Trace, directory};
+use super::{Form, Options, Trace, directory, files};
 use crate::error::{Error, Result};
 use crate::tables;
+use crate::text::shorten;
+
+/// Beside the copies that are read, those that are as the bundle holds them.
+pub(super) const CARRIED: &str = "carried";
 
 /// Whether a directory claims to be a bundle. A link where the manifest belongs claims it too: it is refused as one.
 pub fn is_bundle(dir: &Path) -> bool {
@@ -31,27 +38,118 @@ pub fn table_path(table: &str) -> String {
 }
 
 /// Verifies a bundle and opens the copy that was made of its trace meanwhile.
-pub(super) fn read(dir: &Path) -> Result<Trace> {
+pub(super) fn read(dir: &Path, options: Options) -> Result<Trace> {
     let scratch = directory::scratch_dir()?;
     let recorded: Vec<(&str, String)> = tables::events().iter().map(|t| (t.name, table_path(t.name))).collect();
     let copy = |name: &str| scratch.path().join(name);
+    if options.carried {
+        let folder = copy(layout::NSIGHT);
+        std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
+    }
     let keep = |path: &str| {
         if [layout::RUN, layout::REDACTION].contains(&path) {
+            return Some(copy(path));
+        }
+        if options.carried && path.starts_with(&format!("{}/", layout::NSIGHT)) {
             return Some(copy(path));
         }
         let (table, _) = recorded.iter().find(|(_, listed)| listed == path)?;
         Some(copy(&format!("{table}.parquet")))
     };
+    // What no reader could read is refused before a byte of it is copied.
+    open_tables(&dir.join(layout::RUN), &|table| Some(dir.join(table_path(table))).filter(|p| p.exists()))?;
     let verified = verify(dir, &keep)?;
-    let mut trace = open_tables(&copy(layout::RUN), &|table| {
-        verified.manifest.entry(&table_path(table)).map(|_| copy(&format!("{table}.parquet")))
-    })
-    .map_err(|e| of_bundle(e, scratch.path(), dir))?;
+    if options.carried {
+        keep_as_carried(scratch.path())?;
+    }
+    let mut trace = open_copies(scratch.path()).map_err(|e| of_bundle(e, scratch.path(), dir))?;
     same_run(dir, &verified, &trace.run)?;
     trace.requested = dir.to_owned();
     trace.bundle = Some(verified);
     trace._scratch = Some(scratch);
     Ok(trace)
+}
+
+/// The trace whose run record and tables were copied to `scratch`, without statistics that nobody has checked.
+fn open_copies(scratch: &Path) -> Result<Trace> {
+    let copy = |table: &str| scratch.join(format!("{table}.parquet"));
+    for spec in tables::events() {
+        if copy(spec.name).is_file() {
+            files::without_statistics(&copy(spec.name), &spec)?;
+        }
+    }
+    let trace = open_tables(&scratch.join(layout::RUN), &|table| Some(copy(table)).filter(|p| p.is_file()))?;
+    rows_of_one_run(&trace)?;
+    Ok(trace)
+}
+
+/// Keeps the copies of tables as they are, beside those whose statistics go.
+fn keep_as_carried(scratch: &Path) -> Result<()> {
+    let folder = scratch.join(CARRIED);
+    std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
+    for spec in tables::events() {
+        let (copy, kept) =
+            (scratch.join(format!("{}.parquet", spec.name)), folder.join(format!("{}.parquet", spec.name)));
+        if copy.is_file() {
+            std::fs::copy(&copy, kept).map_err(Error::io("copy", copy))?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the files of a bundle that is being made as [`crate::load::open`] opens those of one that was: what is derived
+/// from either must be the same.
+///
+/// # Errors
+/// A file that is no such table.
+pub fn read_staged(dir: &Path) -> Result<Trace> {
+    let scratch = directory::scratch_dir()?;
+    let copy = |from: std::path::PathBuf, to: &str| {
+        let to = scratch.path().join(to);
+        std::fs::copy(&from, to).map(drop).map_err(Error::io("copy", from))
+    };
+    copy(dir.join(layout::RUN), layout::RUN)?;
+    for spec in tables::events() {
+        let file = dir.join(table_path(spec.name));
+        if file.is_file() {
+            copy(file, &format!("{}.parquet", spec.name))?;
+        }
+    }
+    let mut trace = open_copies(scratch.path()).map_err(|e| of_bundle(e, scratch.path(), dir))?;
+    trace._scratch = Some(scratch);
+    Ok(trace)
+}
+
+/// Whether a file can be a bundle's as it is.
+///
+/// # Errors
+/// A file that is no such table.
+pub fn is_exact(path: &Path, table: &TableSpec) -> Result<bool> {
+    files::is_exact(path, table)
+}
+
+/// The bundle that a path lies in, through any link; the path need not exist.
+pub fn around(path: &Path) -> Option<std::path::PathBuf> {
+    let existing = path.ancestors().find(|p| !p.as_os_str().is_empty() && p.exists()).unwrap_or(Path::new("."));
+    let resolved = existing.canonicalize().ok()?;
+    resolved.ancestors().find(|ancestor| is_bundle(ancestor)).map(Path::to_owned)
+}
+
+/// Refuses rows of another run than their file's.
+fn rows_of_one_run(trace: &Trace) -> Result<()> {
+    for (table, files) in &trace.files {
+        for batch in trace.scan(table, &["run_id"]) {
+            let batch = batch?;
+            let ids = batch.column(0).as_string::<i32>();
+            if let Some(other) = ids.iter().flatten().find(|id| *id != trace.run.run_id) {
+                let problem =
+                    format!("holds rows of run {}, and the trace is run {}", shorten(other), trace.run.run_id);
+                let path = files.first().cloned().unwrap_or_default();
+                return Err(Error::Table { path, table: (*table).to_owned(), problem });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn same_run(dir: &Path, bundle: &Verified, run: &RunRecord) -> Result<()> {
@@ -116,7 +214,7 @@ pub fn open_tables(run_path: &Path, file: &dyn Fn(&str) -> Option<std::path::Pat
 }
 
 /// An error about the copy as one about the bundle: nobody knows the copy.
-fn of_bundle(error: Error, scratch: &Path, dir: &Path) -> Error {
+pub(super) fn of_bundle(error: Error, scratch: &Path, dir: &Path) -> Error {
     let original = |path: std::path::PathBuf| match path.strip_prefix(scratch) {
         Ok(name) if name.extension().is_some_and(|e| e == "parquet") => dir.join(layout::TABLES).join(name),
         Ok(name) => dir.join(name),

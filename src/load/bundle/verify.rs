@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use sha2::{Digest, Sha256};
 
 use super::manifest::{FileEntry, LARGEST, Manifest, hex, layout, sha256};
+use super::signature::Signature;
 use crate::error::{Error, Result};
 
 /// Largest envelope of a signature.
@@ -28,8 +29,8 @@ pub struct Verified {
     pub manifest: Manifest,
     /// The bundle's identity: the SHA-256 of its manifest, in hexadecimal.
     pub identity: String,
-    /// The envelope beside the manifest, if there is one; nobody has checked who signed.
-    pub signature: Option<Vec<u8>>,
+    /// The signature beside the manifest, if there is one; nobody has checked who signed.
+    pub signature: Option<Signature>,
 }
 
 impl Verified {
@@ -98,14 +99,22 @@ pub fn verify(dir: &Path, keep: &(dyn Fn(&str) -> Option<PathBuf> + Sync)) -> Re
     let bytes = read_small(&manifest_path, LARGEST)?;
     let manifest = Manifest::parse(&bytes, &manifest_path)?;
     let signed = nothing_else(dir, &manifest)?;
-    let signature = if signed { Some(read_small(&dir.join(layout::SIGNATURE), LARGEST_SIGNATURE)?) } else { None };
+    let identity = sha256(&bytes);
+    let signature_path = dir.join(layout::SIGNATURE);
+    let signature = match signed {
+        true => {
+            let bytes = read_small(&signature_path, LARGEST_SIGNATURE)?;
+            Some(Signature::parse(bytes, &signature_path, &manifest.run_id, &identity)?)
+        }
+        false => None,
+    };
 
     let checked = each_file(manifest.files.len(), &|i| manifest.files[i].bytes, &|i, buffer| {
         let entry = &manifest.files[i];
         check(dir, entry, keep(&entry.path), buffer)
     });
     checked?;
-    Ok(Verified { identity: sha256(&bytes), manifest, signature })
+    Ok(Verified { identity, manifest, signature })
 }
 
 /// Does `work` for each of `files` with all cores, the largest first so that no core is left with one at the end.

@@ -35,6 +35,8 @@ pub struct PublicationReceipt {
     pub status: &'static str,
     pub bundle_path: String,
     pub run_id: String,
+    /// SHA-256 of the public key that the signature names; null for a bundle without one.
+    pub signed_by: Option<String>,
     pub verification: Verification,
 }
 
@@ -77,6 +79,7 @@ impl PublicationReceipt {
             status,
             bundle_path: path.display().to_string(),
             run_id: bundle.manifest.run_id.clone(),
+            signed_by: bundle.signature.as_ref().map(|s| s.keyid.clone()),
             verification: Verification::of(bundle),
         }
     }

@@ -11,7 +11,7 @@ use parquet::arrow::ArrowWriter;
 
 use super::derived::{self, Extra, json_bytes};
 use super::stage::{self, Purpose, Stage};
-use super::{PublicationReceipt, SigningKey, sign};
+use super::{PublicationReceipt, SigningKey, semantic, sign};
 use crate::error::{Error, Result, one_line};
 use crate::load::Trace;
 use crate::load::bundle::{self, Manifest, Verified, layout, table_path};
@@ -40,11 +40,19 @@ pub fn publish(trace: &Trace, destination: &Path, how: &Publication<'_>) -> Resu
     write_files(trace, how, stage.path()).map_err(|e| elsewhere(e, stage.path(), destination))?;
     // Read again from the disk, by the code that every reader uses.
     let (verified, _) = bundle::inspect(stage.path()).map_err(|e| elsewhere(e, stage.path(), destination))?;
-    if let Some(key) = how.sign {
+    let envelope = match (how.sign, &trace.bundle) {
+        (Some(key), _) => Some(sign::envelope(key, &verified.manifest.run_id, &verified.identity)),
+        // Published anew unchanged, a bundle stays signed.
+        (None, Some(source)) if source.identity == verified.identity => {
+            source.signature.as_ref().map(|signature| signature.bytes.clone())
+        }
+        _ => None,
+    };
+    if let Some(envelope) = envelope {
         let path = stage.path().join(layout::SIGNATURE);
-        let envelope = sign::envelope(key, &verified.manifest.run_id, &verified.identity);
         std::fs::write(&path, envelope).map_err(Error::io("write", path))?;
     }
+    let (verified, _) = bundle::inspect(stage.path()).map_err(|e| elsewhere(e, stage.path(), destination))?;
     if let Some(receipt) = already(destination, &verified, how)? {
         return Ok(receipt);
     }
@@ -62,7 +70,10 @@ fn already(destination: &Path, wanted: &Verified, how: &Publication<'_>) -> Resu
     if std::fs::symlink_metadata(destination).is_err() {
         return Ok(None);
     }
-    let conflict = |what: String| Err(Error::input(destination, format!("{what}; nothing is published over anything")));
+    let conflict = |what: String| {
+        let how = "nothing is published over anything: choose another path, or remove it first";
+        Err(Error::input(destination, format!("{what}; {how}")))
+    };
     if !destination.is_dir() || !bundle::is_bundle(destination) {
         return conflict("exists already".to_owned());
     }
@@ -73,8 +84,14 @@ fn already(destination: &Path, wanted: &Verified, how: &Publication<'_>) -> Resu
     if found.identity != wanted.identity {
         return conflict(format!("is already another bundle, of run {}", found.manifest.run_id));
     }
-    if how.sign.is_some() && found.signature.is_none() {
-        return conflict("is already this bundle, without a signature".to_owned());
+    if let Some(key) = how.sign {
+        match &found.signature {
+            Some(signature) if signature.keyid == key.keyid() => {}
+            Some(signature) => {
+                return conflict(format!("is already this bundle, signed with another key ({})", signature.keyid));
+            }
+            None => return conflict("is already this bundle, without a signature".to_owned()),
+        }
     }
     Ok(Some(PublicationReceipt::new("already_published", destination, &found)))
 }
@@ -88,6 +105,13 @@ fn refuse_place(trace: &Trace, destination: &Path) -> Result<()> {
     else {
         return Ok(());
     };
+    let absent = parent.strip_prefix(existing).unwrap_or(parent);
+    if absent.components().any(|c| c == std::path::Component::ParentDir) {
+        return Err(Error::input(
+            destination,
+            "leads through `..` below a directory that does not exist; give it without",
+        ));
+    }
     let resolved = existing.canonicalize().map_err(Error::io("open", existing))?;
     for ancestor in resolved.ancestors() {
         if bundle::is_bundle(ancestor) {
@@ -99,7 +123,7 @@ fn refuse_place(trace: &Trace, destination: &Path) -> Result<()> {
     }
     let input = trace.requested.canonicalize().ok().filter(|p| p.is_dir());
     if input.is_some_and(|input| resolved.starts_with(input)) {
-        let problem = format!("lies in the trace {} that is being read", trace.requested.display());
+        let problem = format!("lies in {}, which is being read", trace.requested.display());
         return Err(Error::input(destination, problem));
     }
     Ok(())
@@ -109,9 +133,22 @@ fn refuse_place(trace: &Trace, destination: &Path) -> Result<()> {
 fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
     let folder = dir.join(layout::TABLES);
     std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
+    let carried_along = trace.kept_nsight()?;
     let nsight = match how.nsight_dir {
+        Some(_) if !carried_along.is_empty() => {
+            return Err(Error::input(
+                &trace.requested,
+                "carries Nsight reports already; publish its trace with others",
+            ));
+        }
         Some(source) => nsight_files(source)?,
-        None => Vec::new(),
+        None => carried_along,
+    };
+    let before = match trace.bundle.as_ref().and_then(|b| b.manifest.entry(layout::REDACTION)) {
+        None => None,
+        Some(_) => {
+            Some(semantic::read_redaction(&trace.kept(layout::REDACTION)?, &trace.requested.join(layout::REDACTION))?)
+        }
     };
     let mut redaction = if how.redact { Some(Redaction::of(trace, &nsight)?) } else { None };
     let run = match &mut redaction {
@@ -129,7 +166,7 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
         match (&mut redaction, files.as_slice()) {
             (Some(redaction), files) => redaction.table(files, &spec, &run.run_id, &target)?,
             // The recorder's own bytes: what it took hours to record is not encoded again.
-            (None, [only]) => std::fs::copy(only, &target).map(drop).map_err(Error::io("copy", only))?,
+            (None, [only]) if bundle::is_exact(only, &spec)? => copy_regular(&trace.as_carried(only), &target)?,
             (None, _) => one_file(trace, &spec, &target)?,
         }
     }
@@ -150,14 +187,15 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
             carried.push((name, bytes));
         }
     }
-    let redaction = redaction.map(|r| r.record());
+    let redaction = match (redaction.map(|r| r.record()), before) {
+        (Some(now), Some(before)) => Some(now.after(&before)),
+        (now, before) => now.or(before),
+    };
     if let Some(record) = &redaction {
         put(layout::REDACTION, json_bytes(record))?;
     }
     // From what was staged, as whoever verifies it will.
-    let staged = bundle::open_tables(&dir.join(layout::RUN), &|table| {
-        Some(dir.join(table_path(table))).filter(|p| p.is_file())
-    })?;
+    let staged = bundle::read_staged(dir)?;
     let extra = Extra { nsight: carried, redaction };
     derived::write(&derived::examine(staged)?, &extra, dir)?;
     let manifest = Manifest::new(run.run_id.clone(), bundle::hash_all(dir, &file_paths(dir)?)?);
@@ -186,6 +224,9 @@ fn one_file(trace: &Trace, spec: &TableSpec, target: &Path) -> Result<()> {
 /// The files of a directory of Nsight reports, by name: flat, regular files alone.
 fn nsight_files(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
+    if !dir.is_dir() {
+        return Err(Error::input(dir, "is no directory; --nsight-dir takes one that holds Nsight reports"));
+    }
     for entry in std::fs::read_dir(dir).map_err(Error::io("read directory", dir))? {
         let path = entry.map_err(Error::io("read directory", dir))?.path();
         let metadata = std::fs::symlink_metadata(&path).map_err(Error::io("read", &path))?;

@@ -55,6 +55,13 @@ pub fn verify(dir: &Path, options: &VerifyOptions<'_>) -> Result<VerifyDocument>
     if !bundle::is_bundle(dir) {
         return Err(match std::fs::metadata(dir) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Error::input(dir, "does not exist"),
+            Ok(m) if m.is_file() && dir.file_name().is_some_and(|n| n == layout::MANIFEST) => {
+                Error::input(dir, "is the manifest of a bundle; give the directory it is in")
+            }
+            Ok(m) if m.is_file() => Error::input(dir, "is a file; a bundle is a directory"),
+            _ if dir.join(candle_graph_record::parquet_sink::layout::RUN).is_file() => {
+                Error::input(dir, "is a trace and no bundle; `candle-graph report` publishes it as one")
+            }
             _ => Error::input(dir, format!("is no bundle: it has no {}", layout::MANIFEST)),
         });
     }
@@ -80,6 +87,11 @@ fn rederive(dir: &Path, trace: load::Trace) -> Result<u64> {
         None => None,
         Some(_) => Some(read_redaction(&trace.kept(layout::REDACTION)?, &dir.join(layout::REDACTION))?),
     };
+    if redaction.as_ref().is_some_and(|record| !record.is_of(&trace.run)) {
+        let problem =
+            "says that rules were applied which this version's are not, or which the run record does not obey";
+        return Err(Error::input(dir.join(layout::REDACTION), problem));
+    }
     let extra = Extra { nsight: nsight.collect(), redaction };
     let scratch = crate::load::scratch_dir()?;
     let folder = scratch.path().join(layout::TABLES);
@@ -111,7 +123,7 @@ fn rederive(dir: &Path, trace: load::Trace) -> Result<u64> {
 }
 
 /// The record of what was taken out, from the copy that was verified.
-fn read_redaction(copy: &Path, path: &Path) -> Result<RedactionRecord> {
+pub(super) fn read_redaction(copy: &Path, path: &Path) -> Result<RedactionRecord> {
     let bytes = bundle::read_small(copy, 4 << 20)?;
     let record: RedactionRecord =
         serde_json::from_slice(&bytes).map_err(|e| Error::input(path, format!("is no record of a redaction ({e})")))?;

@@ -20,6 +20,9 @@ pub(super) enum Purpose {
     Capture,
 }
 
+/// How often a new stage may be taken for an abandoned one.
+const TRIES: usize = 100;
+
 /// A directory beside its destination.
 pub(super) struct Stage {
     path: PathBuf,
@@ -59,15 +62,23 @@ impl Stage {
     pub(super) fn new(destination: &Path, purpose: Purpose) -> Result<Self> {
         let (parent, name) = place(destination)?;
         std::fs::create_dir_all(parent).map_err(Error::io("create directory", parent))?;
-        let dir = tempfile::Builder::new()
-            .prefix(&prefix(purpose, name))
-            .tempdir_in(parent)
-            .map_err(Error::io("create a directory here", parent))?;
-        // From here on the lock says whose it is, and a crash leaves what the next run finds.
-        let path = dir.keep();
-        let lock = lock(&path)?;
-        let lock = lock.ok_or_else(|| Error::input(&path, "was taken by another process; try again"))?;
-        Ok(Self { path, _lock: lock, temporary: purpose == Purpose::Bundle })
+        for _ in 0..TRIES {
+            let dir = tempfile::Builder::new()
+                .prefix(&prefix(purpose, name))
+                .tempdir_in(parent)
+                .map_err(Error::io("create a directory here", parent))?;
+            // From here on the lock says whose it is, and a crash leaves what the next run finds.
+            let path = dir.keep();
+            // Between the two, somebody who cleans up may have taken it for abandoned.
+            match lock(&path) {
+                Ok(Some(lock)) if path.is_dir() => {
+                    return Ok(Self { path, _lock: lock, temporary: purpose == Purpose::Bundle });
+                }
+                Err(e) if path.is_dir() => return Err(e),
+                _ => {}
+            }
+        }
+        Err(Error::input(parent, "is cleaned up by too many others at once; try again"))
     }
 
     /// Stages for `destination` whose maker is gone.
@@ -101,7 +112,10 @@ impl Stage {
     /// Removes the directory and all in it.
     pub(super) fn remove(mut self) -> Result<()> {
         self.temporary = false;
-        std::fs::remove_dir_all(&self.path).map_err(Error::io("remove", &self.path))
+        match std::fs::remove_dir_all(&self.path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", &self.path)(e)),
+            _ => Ok(()),
+        }
     }
 
     /// Syncs every file and directory of the stage, so that the rename cannot become durable before they are.

@@ -51,10 +51,25 @@ fn begins(text: &str, at: usize) -> bool {
     let mut before = text[..at].chars().rev();
     match before.next() {
         // `\n`, as JSON and debug output write the end of a line.
-        Some('n' | 'r' | 't') => before.next() == Some('\\'),
-        Some(c) => !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '~' | '/' | '\\')),
-        None => true,
+        Some('n' | 'r' | 't') if before.next() == Some('\\') => true,
+        // `\/`, as JSON may write a slash.
+        Some('\\') => begins(text, at - 1),
+        Some(c) if c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '~' | '/') => begins_after_word(&text[..at]),
+        _ => true,
     }
+}
+
+/// Whether a path can begin after a word: an option (`-I/home/...`), the parent directory, a colour of a terminal.
+fn begins_after_word(head: &str) -> bool {
+    // Longer ones are names.
+    let near = &head[head.ceil_char_boundary(head.len().saturating_sub(32))..];
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '~');
+    let last = near.rsplit(|c| !word(c)).next().unwrap_or_default();
+    let colour = near.rsplit_once('\u{1b}').and_then(|(_, rest)| rest.strip_prefix('['));
+    let colour = colour.and_then(|rest| rest.strip_suffix('m'));
+    last == ".."
+        || (last.starts_with('-') && last[1..].starts_with(|c: char| c.is_ascii_alphabetic()))
+        || colour.is_some_and(|codes| codes.bytes().all(|b| b.is_ascii_digit() || b == b';'))
 }
 
 /// The home that the absolute path at `at` leads to or through, and where to look on.
@@ -68,10 +83,10 @@ fn absolute(text: &str, at: usize) -> (Option<Home>, usize) {
         if first && component == "root" {
             return (Some(Home { range: at..end, name: start..end }), end);
         }
-        if !text[end..].starts_with('/') {
+        if !(text[end..].starts_with('/') || text[end..].starts_with("\\/")) {
             return (None, end.max(at + 1));
         }
-        if matches!(component, "home" | "Users")
+        if ["home", "users"].iter().any(|word| component.eq_ignore_ascii_case(word))
             && let Some(name) = name(text, end + slashes(text, end))
         {
             let whole = name.end - at <= LONGEST_PATH;
@@ -176,6 +191,12 @@ mod tests {
             ("file:///home/alice/x", "///home/alice", "alice"),
             ("file:///C:/Users/alice/x", "C:/Users/alice", "alice"),
             ("--dir=/home/alice", "/home/alice", "alice"),
+            ("cc -I/home/alice/include -O2", "/home/alice", "alice"),
+            ("-isystem/home/alice/x", "/home/alice", "alice"),
+            ("../../home/alice/x", "/../home/alice", "alice"),
+            ("\u{1b}[1;31m/home/alice", "/home/alice", "alice"),
+            ("{\"p\":\"\\/home\\/alice\\/x\"}", "/home\\/alice", "alice"),
+            ("/HOME/alice", "/HOME/alice", "alice"),
             ("one\\n/home/alice", "/home/alice", "alice"),
             ("/home/josé/x", "/home/josé", "josé"),
             ("/home/alice%20smith/x", "/home/alice%20smith", "alice%20smith"),

@@ -37,7 +37,7 @@ const RULES: [&str; 5] = [
      the host's name), in any case, as words of any text: [user]. The word root, single characters and numbers go in home \
      paths alone.",
     "Tags of an environment, key and value: keys in upper case, keys that begin with env and one of . _ : / -, and keys \
-     with secret, token, passw, credential, api_key, apikey or private_key in them.",
+     with a word such as secret, token, password, credential, authorization, api_key or private_key in them.",
     "Each text becomes the same everywhere, and two texts never become one: a second user is [user-2]. Words of the format \
      (kinds, steps, states, dtypes, devices) and the names of known operations stay.",
 ];
@@ -60,6 +60,28 @@ pub struct RedactionRecord {
     pub tags: Vec<String>,
     /// What a reader should know besides.
     pub note: String,
+}
+
+impl RedactionRecord {
+    /// Whether this is what the rules leave of such a run: nobody can say so of a trace that they were never applied to.
+    pub fn is_of(&self, run: &RunRecord) -> bool {
+        let rules = self.rules.iter().map(String::as_str).eq(RULES);
+        let tags = run.tags.iter().any(|(key, value)| names::is_removed(key, value));
+        self.schema == REDACTION_SCHEMA && rules && self.note == NOTE && run.host.host_name.is_none() && !tags
+    }
+
+    /// The record of a bundle that had been redacted before.
+    #[must_use]
+    pub fn after(mut self, before: &Self) -> Self {
+        for removed in &mut self.removed {
+            let earlier = before.removed.iter().filter(|b| b.what == removed.what).map(|b| b.places);
+            removed.places = earlier.fold(removed.places, u64::saturating_add);
+        }
+        self.tags.extend(before.tags.iter().cloned());
+        self.tags.sort();
+        self.tags.dedup();
+        self
+    }
 }
 
 /// One kind of private text.

@@ -163,14 +163,33 @@ struct Key {
 }
 
 fn key(key: &str) -> Key {
-    const SECRETS: [&str; 7] = ["secret", "token", "passw", "credential", "api_key", "apikey", "private_key"];
+    // Parts of a key that are words: a tokenizer and a number of tokens are no secret.
+    const SECRETS: [&str; 14] = [
+        "secret",
+        "secrets",
+        "token",
+        "passwd",
+        "password",
+        "passphrase",
+        "credential",
+        "credentials",
+        "apikey",
+        "authorization",
+        "auth",
+        "bearer",
+        "cookie",
+        "pat",
+    ];
+    const PAIRS: [&str; 5] = ["api_key", "private_key", "access_key", "ssh_key", "secret_key"];
     let plain = key.to_ascii_lowercase().replace('-', "_");
     let variable = plain.strip_prefix("env").and_then(|rest| rest.strip_prefix(['.', '_', ':', '/']));
     let shouted = key.starts_with(|c: char| c.is_ascii_uppercase())
         && key.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     let name = variable.unwrap_or(&plain);
+    let mut words = plain.split(|c: char| !c.is_ascii_alphanumeric());
+    let secret = words.any(|word| SECRETS.contains(&word)) || PAIRS.iter().any(|pair| plain.contains(pair));
     Key {
-        environment: shouted || variable.is_some() || SECRETS.iter().any(|word| plain.contains(word)),
+        environment: shouted || variable.is_some() || secret,
         host: ["host", "hostname", "host_name", "node", "nodename"].contains(&name),
         user: ["user", "username", "user_name", "logname", "owner", "author", "email"].contains(&name),
     }

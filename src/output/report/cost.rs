@@ -109,6 +109,7 @@ pub(super) fn operations(page: &mut Page, source: &Source<'_>) -> Result<()> {
     if !source.sound {
         let recorded = several(source.overview.counts.events.operations, "operation was", "operations were");
         page.paragraph(&format!("{recorded} recorded. They are not ranked: {UNSOUND}."));
+        page.again(&[kind("ops")]);
         return Ok(());
     }
     let by_name = source.rows("op_names", Some(source.overview.operations.by_name.total))?;
@@ -191,6 +192,7 @@ pub(super) fn activations(page: &mut Page, source: &Source<'_>) -> Result<()> {
     }
     if !source.sound {
         page.paragraph(&format!("Not ranked: {UNSOUND}."));
+        page.again(&[kind("activations")]);
         return Ok(());
     }
     if source.large {
@@ -214,6 +216,7 @@ pub(super) fn activations(page: &mut Page, source: &Source<'_>) -> Result<()> {
         of("unattributed_storages"),
         bytes(counts.int("unattributed_bytes") as f64),
     ));
+    page.again(&[sql("activation_summary")]);
     let (query, caption) = match (counts.int("logical_storage_operations"), counts.int("dense_output_operations")) {
         (0, 0) => {
             page.again(&[kind("activations")]);

@@ -48,7 +48,7 @@ pub(super) fn summary(page: &mut Page, source: &Source<'_>) -> Result<()> {
     let run = &source.evidence.trace.run;
     page.heading(1, &format!("{} · {}", label(&run.entrypoint), what(source)));
     if !source.sound {
-        page.caution(&trouble(source));
+        page.caution(&trouble(source)?);
     }
     let mut sentences =
         vec![format!("{} of {} ran on {}.", capital(&what(source)), label(&run.entrypoint), label(&run.device))];
@@ -83,10 +83,11 @@ pub(super) fn summary(page: &mut Page, source: &Source<'_>) -> Result<()> {
             .push("Private details were removed before publication; which ones is said under *What ran*.".to_owned());
     }
     page.paragraph(&sentences.join(" "));
-    page.points(&foremost(source)?);
+    page.points(&foremost(source));
+    page.again(&["`candle-graph overview BUNDLE`".to_owned()]);
     page.paragraph(
         "A line that begins with ↳ holds the commands that give the numbers above it again; BUNDLE stands for the path of \
-         this bundle, or of its trace.",
+         this bundle.",
     );
     Ok(())
 }
@@ -97,7 +98,7 @@ fn capital(text: &str) -> String {
 }
 
 /// Why a capture carries no rankings.
-fn trouble(source: &Source<'_>) -> Vec<String> {
+fn trouble(source: &Source<'_>) -> Result<Vec<String>> {
     let o = source.overview;
     let mut lines = Vec::new();
     let reason = source.evidence.trace.run.reason.as_deref().map(|r| format!(": {}", sentence(r))).unwrap_or_default();
@@ -111,37 +112,41 @@ fn trouble(source: &Source<'_>) -> Vec<String> {
         let first = o.health.issues.rows.first().map(|i| format!(", first `{}`: {}", i.code, sentence(&i.message)));
         lines.push(format!("**This capture is not valid**: {errors}{}.", first.unwrap_or_default()));
     }
+    if let Some(first) = first_not_finite(source)? {
+        lines.insert(0, format!("**The numbers diverged**: {first}."));
+    }
     lines.push(
         "Times, rankings and findings are derived only from a complete, valid capture: they are not shown. What was \
          recorded is, so that the failure can be explained."
             .to_owned(),
     );
-    lines
+    Ok(lines)
 }
 
-/// The findings that matter most: the first ones. A capture that has none may still say where a value went bad.
-fn foremost(source: &Source<'_>) -> Result<Vec<String>> {
+/// The first value that is not finite, in words.
+fn first_not_finite(source: &Source<'_>) -> Result<Option<String>> {
+    let counted = source.overview.counts.tensor_stat_non_finite_events > 0;
+    if !counted && !source.evidence.has_gradients("non_finite")? {
+        return Ok(None);
+    }
+    let first = First::first(&source.evidence.top("first_non_finite")?);
+    let place = match first.text("span_name") {
+        span if span.is_empty() => String::new(),
+        span => format!(" in {}", label(&span)),
+    };
+    let what = || format!("{}{place} is the first recorded value that is not finite", label(&first.text("label")));
+    Ok(first.exists().then(what))
+}
+
+/// The findings that matter most: the first ones.
+fn foremost(source: &Source<'_>) -> Vec<String> {
     let findings = source.overview.findings.rows.iter().take(FOREMOST);
     // A name keeps its first letter.
     let said = |summary: &str| match summary.starts_with('`') {
         true => format!("{}.", sentence(summary)),
         false => format!("{}.", capital(&sentence(summary))),
     };
-    let mut points: Vec<String> = findings.map(|f| said(&f.summary)).collect();
-    let bad =
-        source.overview.counts.tensor_stat_non_finite_events > 0 || source.evidence.has_gradients("non_finite")?;
-    if !source.sound && bad {
-        let first = First::first(&source.evidence.top("first_non_finite")?);
-        if first.exists() {
-            let place = match first.text("span_name") {
-                span if span.is_empty() => String::new(),
-                span => format!(" in {}", label(&span)),
-            };
-            points
-                .push(format!("The first recorded value that is not finite: {}{place}.", label(&first.text("label"))));
-        }
-    }
-    Ok(points)
+    findings.map(|f| said(&f.summary)).collect()
 }
 
 /// Facts of the run, then what a bundle carries beside the trace.

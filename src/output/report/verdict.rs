@@ -2,7 +2,7 @@
 //! In: health, findings, capabilities, gaps. Out: two tables, a list, a few sentences. Left to neighbours: the numbers.
 
 use super::markdown::{sentence, several};
-use super::page::{Page, Table, kind};
+use super::page::{Page, Table, kind, sql};
 use super::{Source, UNSOUND};
 use crate::evidence::Level;
 
@@ -45,9 +45,10 @@ pub(super) fn wrong(page: &mut Page, source: &Source<'_>) {
         let level = f.qualification;
         // Two spaces end a line.
         format!(
-            "**`{}`**: {} ({level} evidence).  \n  ↳ {} to {}.",
+            "**`{}`**: {} ({level} evidence).  \n  ↳ {} gives its numbers; {} to {}.",
             f.code,
             sentence(&f.summary),
+            sql(f.evidence.query),
             kind(f.next.kind),
             f.next.purpose
         )

@@ -1,5 +1,5 @@
 //! The captures of a series: opened, and fit to be one.
-//! In: a campaign's manifest, or paths of bundles. Out: sound traces by step, of which only what a series reads is kept.
+//! In: a campaign's manifest, or paths of bundles. Out: complete traces by step, of which only what a series reads is kept.
 //! Left to neighbours: their rows (the module above), what a planned capture is (`campaign`).
 //!
 //! A series is one claim about all its captures, so one that cannot carry it stops the whole.
@@ -18,6 +18,9 @@ use crate::text::shorten;
 const TABLES: [&str; 3] = ["spans", "tensor_stats", "gradients"];
 /// Captures that an error names.
 const NAMED: usize = 5;
+
+/// A capture, and why it is not valid, if it is not.
+type Capture = (Trace, Option<String>);
 
 /// Which captures, and what of them.
 #[derive(Debug, Default)]
@@ -43,17 +46,18 @@ impl Request {
     /// Verifies, checks and reads the captures.
     ///
     /// # Errors
-    /// A capture that is not published, failed, interrupted or not valid; captures of several entrypoints or phases; one
+    /// A capture that is not published, failed or interrupted; captures of several entrypoints or phases; one
     /// step or run twice.
     pub fn build(&self) -> Result<Series> {
         let mut traces = match &self.manifest {
             Some(manifest) => open_campaign(manifest)?,
-            None => self.bundles.iter().map(|path| sound(open_bundle(path)?)).collect::<Result<Vec<_>>>()?,
+            None => self.bundles.iter().map(|path| complete(open_bundle(path)?)).collect::<Result<Vec<_>>>()?,
         };
         // In order of steps whatever order they were given in, so that the engine meets the same files in the same order.
-        traces.sort_by(|a, b| (a.run.capture_step, &a.run.run_id).cmp(&(b.run.capture_step, &b.run.run_id)));
+        traces.sort_by(|(a, _), (b, _)| (a.run.capture_step, &a.run.run_id).cmp(&(b.run.capture_step, &b.run.run_id)));
+        let (traces, invalid): (Vec<Trace>, Vec<Option<String>>) = traces.into_iter().unzip();
         same_program(&traces)?;
-        collect(&traces, self.label_prefix.clone())
+        collect(&traces, &invalid, self.label_prefix.clone())
     }
 }
 
@@ -67,7 +71,7 @@ fn open_bundle(path: &Path) -> Result<Trace> {
 }
 
 /// Opens every planned capture.
-fn open_campaign(path: &Path) -> Result<Vec<Trace>> {
+fn open_campaign(path: &Path) -> Result<Vec<Capture>> {
     let campaign = Campaign::read(path)?;
     let mut traces = Vec::new();
     let mut unpublished = Vec::new();
@@ -83,7 +87,7 @@ fn open_campaign(path: &Path) -> Result<Vec<Trace>> {
                         Some(State::Published { .. }) => {
                             // Nothing is claimed once one is unpublished: no need to look further into the others.
                             if unpublished.is_empty() {
-                                traces.push(sound(trace)?);
+                                traces.push(complete(trace)?);
                             }
                             continue;
                         }
@@ -111,17 +115,18 @@ fn open_campaign(path: &Path) -> Result<Vec<Trace>> {
     Err(Error::input(path, problem))
 }
 
-/// Refuses a capture whose measurements may not be claimed; of another only what a series reads stays.
-fn sound(mut trace: Trace) -> Result<Trace> {
-    if let Some(reason) = evidence::check(&trace)?.unsound_reason() {
-        let problem = format!(
-            "is no complete, structurally valid capture ({reason}), so a series cannot claim its measurements; leave it out \
-             or record it again"
-        );
+/// Refuses a capture that failed or was cut off; of another only what a series reads stays. One that is not valid keeps
+/// what it recorded, because a training that diverges breaks its gradient contract just where a series is wanted; its wall
+/// time is not claimed.
+fn complete(mut trace: Trace) -> Result<Capture> {
+    let health = evidence::check(&trace)?;
+    let reason = health.unsound_reason();
+    if let (false, Some(reason)) = (health.capture_complete, &reason) {
+        let problem = format!("is no complete capture ({reason}), so it is no part of a series; leave it out");
         return Err(Error::input(&trace.requested, problem));
     }
     trace.keep_only(&TABLES);
-    Ok(trace)
+    Ok((trace, reason))
 }
 
 /// Refuses captures that are no series: they come by step.

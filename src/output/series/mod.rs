@@ -66,6 +66,8 @@ pub struct SeriesInput {
     pub device: String,
     /// `host` or `device_synchronized`: wall times of different modes do not compare.
     pub timing_mode: &'static str,
+    /// Why the capture is not structurally valid, so that its wall time is not claimed; null: it is.
+    pub invalid_reason: Option<String>,
 }
 
 /// Wall time of one capture's measured region.
@@ -73,6 +75,7 @@ pub struct SeriesInput {
 pub struct WallPoint {
     pub capture_step: i64,
     pub run_id: String,
+    /// Null for a capture that is not valid.
     pub outer_wall_time_ns: Option<i64>,
 }
 
@@ -115,17 +118,20 @@ pub struct GradientPoint {
     pub key: String,
 }
 
-fn collect(traces: &[Trace], label_prefix: Option<String>) -> Result<Series> {
+/// `invalid` says of each trace why it is not valid, if it is not.
+fn collect(traces: &[Trace], invalid: &[Option<String>], label_prefix: Option<String>) -> Result<Series> {
     let session = Session::open(traces, Limits::default())?;
     let filter = Filter { label: None, label_prefix: label_prefix.clone() };
     let rows = |name: &str, filter: &Filter| query::rows(&session, name, filter, Page::ALL);
     let mut outer_wall_time = Vec::new();
+    let claimed =
+        |run_id: &str| !traces.iter().zip(invalid).any(|(t, reason)| reason.is_some() && t.run.run_id == run_id);
     for batch in rows("series_wall", &Filter::default())? {
         let row = Columns(&batch);
         outer_wall_time.extend((0..batch.num_rows()).map(|at| WallPoint {
             capture_step: row.int("capture_step", at),
             run_id: row.text("run_id", at),
-            outer_wall_time_ns: row.opt_int("outer_wall_time_ns", at),
+            outer_wall_time_ns: row.opt_int("outer_wall_time_ns", at).filter(|_| claimed(&row.text("run_id", at))),
         }));
     }
     let mut tensor_stats: BTreeMap<String, Vec<TensorPoint>> = BTreeMap::new();
@@ -168,7 +174,7 @@ fn collect(traces: &[Trace], label_prefix: Option<String>) -> Result<Series> {
     }
     // Two pairs of root and key can share a label: a/b and c, a and b/c.
     gradients.values_mut().for_each(|points| points.sort_by_key(|p| p.capture_step));
-    let inputs = traces.iter().map(|trace| SeriesInput {
+    let inputs = traces.iter().zip(invalid).map(|(trace, invalid)| SeriesInput {
         capture_step: trace.run.capture_step,
         run_id: trace.run.run_id.clone(),
         bundle: trace.requested.display().to_string(),
@@ -176,6 +182,7 @@ fn collect(traces: &[Trace], label_prefix: Option<String>) -> Result<Series> {
         started_at: utc_text(trace.run.started_at_us),
         device: trace.run.device.clone(),
         timing_mode: trace.run.timing_mode.as_str(),
+        invalid_reason: invalid.as_deref().map(crate::text::shorten),
     });
     Ok(Series {
         schema: SCHEMA,

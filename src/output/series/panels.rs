@@ -84,7 +84,7 @@ pub(super) fn wall(series: &Series) -> Panel {
         let step = p.capture_step;
         let (reading, tip) = match p.outer_wall_time_ns {
             Some(wall) => (Reading::Number(wall as f64 / ns), format!("{at} {step}: {}", duration(wall as f64))),
-            None => (Reading::NotRecorded, format!("{at} {step}: not recorded")),
+            None => (Reading::NotRecorded, format!("{at} {step}: not claimed, the capture is not valid")),
         };
         Point { step, reading, tip }
     };

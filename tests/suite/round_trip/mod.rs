@@ -167,7 +167,7 @@ fn a_salvaged_trace_returns() {
     let lines: Vec<&str> = text.lines().collect();
     for cut in 1..lines.len() {
         let path = world.write("cut.jsonl", lines[..cut].join("\n"));
-        let trace = load::open(&path, Options { salvage: true }).expect("salvaged");
+        let trace = load::open(&path, Options { salvage: true, ..Options::default() }).expect("salvaged");
         let export = returns_for_sure(&world, &trace);
         assert_eq!(trace.run.ended_ns, None);
         let terminal: Value = serde_json::from_str(export.lines().last().expect("lines")).expect("JSON");
