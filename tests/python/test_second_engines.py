@@ -240,6 +240,8 @@ VALUES = {
     "tensors": ("images", "gradient/"),
     "tensor_stats": ("loss", "gradient"),
     "gradients": ("model/layer0.weight", "model/"),
+    "series_tensor_stats": ("loss", "gradient"),
+    "series_gradients": ("model/layer0.weight", "model/"),
 }
 
 
@@ -252,11 +254,12 @@ def filtered(cli, digits, digits_reference):
     """The rows under each filter, from `query` where a kind takes it, else from free SQL."""
     first = digits_reference["gradients"][0]
     VALUES["gradients"] = (f"{first['root']}/{first['key']}", f"{first['root']}/{first['key'][:2]}")
+    VALUES["series_gradients"] = VALUES["gradients"]
     calls = {}
     for name, (label, prefix) in VALUES.items():
         for filter_ in ({"label": label}, {"label_prefix": prefix}):
             flag, value = next(iter(filter_.items()))
-            if name in RANKED or name.startswith("activations_by"):
+            if name in RANKED or name.startswith(("activations_by", "series_")):
                 call = ("sql", digits, bound(QUERIES[name], **filter_), "--format", "json")
             else:
                 kind = KIND_OF.get(name, name)

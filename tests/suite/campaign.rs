@@ -372,13 +372,13 @@ fn nothing_is_written_into_what_is_read() {
     for option in ["-o", "--report"] {
         for place in ["one/x.html", "two/tables/../x.html"] {
             let ran = world.run(&["series", "--manifest", "campaign.json", option, place]);
-            refused(&ran, 1, &["which is being read"]);
+            refused(&ran, 1, &["lies in"]);
         }
     }
     refused(
         &world.run(&["campaign-status", "--manifest", "campaign.json", "-o", "one/x"]),
         1,
-        &["which is being read"],
+        &["lies in"],
     );
     refused(
         &world.run(&["campaign-status", "--manifest", "campaign.json", "-o", "campaign.json"]),

@@ -625,7 +625,7 @@ fn a_result_is_whole_or_absent() {
     let world = World::new();
     let trace = fixture("golden.jsonl");
     let trace = trace.to_str().expect("UTF-8");
-    one_line(&world.run(&["overview", trace, "-o", "nowhere/out.json"]), "nowhere", &["cannot create a file here"]);
+    one_line(&world.run(&["overview", trace, "-o", "nowhere/out.json"]), "nowhere", &["create it first"]);
     one_line(&world.run(&["overview", trace, "-o", "tmp"]), "tmp", &["is a directory"]);
     // A statement that fails half-way through leaves the older result alone.
     world.write("old.csv", "old");
