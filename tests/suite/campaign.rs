@@ -375,11 +375,7 @@ fn nothing_is_written_into_what_is_read() {
             refused(&ran, 1, &["lies in"]);
         }
     }
-    refused(
-        &world.run(&["campaign-status", "--manifest", "campaign.json", "-o", "one/x"]),
-        1,
-        &["lies in"],
-    );
+    refused(&world.run(&["campaign-status", "--manifest", "campaign.json", "-o", "one/x"]), 1, &["lies in"]);
     refused(
         &world.run(&["campaign-status", "--manifest", "campaign.json", "-o", "campaign.json"]),
         1,
