@@ -44,6 +44,16 @@ impl Error {
         move |source| Error::Io { action, path, source }
     }
 
+    /// The same failure told of another path: a reader knows the bundle, not the copy or the stage it was met in.
+    pub(crate) fn of_path(self, named: impl FnOnce(PathBuf) -> PathBuf) -> Self {
+        match self {
+            Error::Io { action, path, source } => Error::Io { action, path: named(path), source },
+            Error::Input { path, problem } => Error::Input { path: named(path), problem },
+            Error::Table { path, table, problem } => Error::Table { path: named(path), table, problem },
+            other => other,
+        }
+    }
+
     pub(crate) fn input(path: impl Into<PathBuf>, problem: impl Into<String>) -> Self {
         Error::Input { path: path.into(), problem: problem.into() }
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::common::{OutputArgs, Progress, for_people};
+use super::common::{Format, FormatArgs, OutputArgs, Progress};
 use crate::error::{Error, Result};
 use crate::output::campaign::{self, Campaign};
 use crate::output::write;
@@ -15,16 +15,8 @@ pub struct Args {
     manifest: PathBuf,
     #[command(flatten)]
     output: OutputArgs,
-    /// Text for people or JSON for tools; by default text on a terminal, else JSON
-    #[arg(long)]
-    format: Option<Format>,
-}
-
-/// How a status is shown.
-#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
@@ -35,7 +27,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let progress = Progress::start(&args.manifest);
     let status = campaign.status()?;
     drop(progress);
-    match args.format.unwrap_or(if for_people(&args.output) { Format::Text } else { Format::Json }) {
+    match args.format.choice(&args.output) {
         Format::Json => write::json(target, &status),
         Format::Text => {
             let text = campaign::text(&status);

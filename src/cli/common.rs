@@ -74,6 +74,28 @@ pub fn for_people(output: &OutputArgs) -> bool {
     output.output.is_none() && std::io::stdout().is_terminal()
 }
 
+/// How a document is shown.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+/// Text or JSON.
+#[derive(clap::Args)]
+pub struct FormatArgs {
+    /// Text for people or JSON for tools; by default text on a terminal, else JSON
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+impl FormatArgs {
+    /// What was asked for, or what suits whoever reads the output.
+    pub fn choice(&self, output: &OutputArgs) -> Format {
+        self.format.unwrap_or(if for_people(output) { Format::Text } else { Format::Json })
+    }
+}
+
 /// A line on standard error while long work runs, where that is a terminal. Gone when dropped.
 pub struct Progress {
     thread: Option<(Sender<()>, JoinHandle<()>)>,

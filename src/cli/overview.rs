@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use super::common::{InputArgs, OutputArgs, for_people};
+use super::common::{Format, FormatArgs, InputArgs, OutputArgs};
 use crate::error::{Error, Result};
 use crate::output::{overview, terminal, write};
 
@@ -13,22 +13,14 @@ pub struct Args {
     input: InputArgs,
     #[command(flatten)]
     output: OutputArgs,
-    /// Text for people or JSON for tools; by default text on a terminal, else JSON
-    #[arg(long)]
-    format: Option<Format>,
-}
-
-/// How an overview is shown.
-#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let target = args.output.target(&[&args.input.input])?;
     let document = overview::build(&args.input.evidence(overview::headlines)?)?;
-    let format = args.format.unwrap_or(if for_people(&args.output) { Format::Text } else { Format::Json });
+    let format = args.format.choice(&args.output);
     match format {
         Format::Json => write::json(target, &overview::to_json(&document)?),
         Format::Text => {

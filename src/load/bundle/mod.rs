@@ -14,8 +14,7 @@ use arrow::array::AsArray;
 use candle_graph_record::table::{TABLES_SCHEMA, TableSpec};
 use candle_graph_record::tables::run::RunRecord;
 
-pub use manifest::is_bundle_path;
-pub use manifest::{BUNDLE_SCHEMA, FileEntry, Manifest, hex, layout, sha256};
+pub use manifest::{BUNDLE_SCHEMA, FileEntry, Manifest, hex, is_bundle_path, layout, sha256};
 pub use run::{RUN_SCHEMA, to_bytes as run_bytes};
 pub use verify::{Verified, hash_all, open_regular, read_small, verify};
 
@@ -215,15 +214,9 @@ pub fn open_tables(run_path: &Path, file: &dyn Fn(&str) -> Option<std::path::Pat
 
 /// An error about the copy as one about the bundle: nobody knows the copy.
 pub(super) fn of_bundle(error: Error, scratch: &Path, dir: &Path) -> Error {
-    let original = |path: std::path::PathBuf| match path.strip_prefix(scratch) {
+    error.of_path(|path| match path.strip_prefix(scratch) {
         Ok(name) if name.extension().is_some_and(|e| e == "parquet") => dir.join(layout::TABLES).join(name),
         Ok(name) => dir.join(name),
         Err(_) => path,
-    };
-    match error {
-        Error::Io { action, path, source } => Error::Io { action, path: original(path), source },
-        Error::Input { path, problem } => Error::Input { path: original(path), problem },
-        Error::Table { path, table, problem } => Error::Table { path: original(path), table, problem },
-        other => other,
-    }
+    })
 }

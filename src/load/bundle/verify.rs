@@ -169,14 +169,11 @@ pub fn hash_all(dir: &Path, paths: &[String]) -> Result<Vec<FileEntry>> {
         let mut file = open_regular(&path)?;
         let mut hasher = Sha256::new();
         let mut bytes = 0;
-        loop {
-            let read = file.read(buffer).map_err(Error::io("read", &path))?;
-            if read == 0 {
-                break;
-            }
-            hasher.update(&buffer[..read]);
-            bytes += read as u64;
-        }
+        stream(&mut file, &path, buffer, |part| {
+            hasher.update(part);
+            bytes += part.len() as u64;
+            Ok(())
+        })?;
         let entry = FileEntry { path: paths[i].clone(), bytes, sha256: hex(&hasher.finalize()) };
         // Each index is handed out once.
         let _ = found[i].set(entry);
@@ -215,6 +212,18 @@ fn nothing_else(dir: &Path, manifest: &Manifest) -> Result<bool> {
     }
 }
 
+/// Hands a file over, a buffer at a time.
+fn stream(file: &mut File, path: &Path, buffer: &mut [u8], mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    loop {
+        match file.read(buffer) {
+            Ok(0) => return Ok(()),
+            Ok(read) => each(&buffer[..read])?,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::io("read", path)(e)),
+        }
+    }
+}
+
 /// Hashes one file, and writes the copy that is kept from the bytes that were hashed.
 fn check(dir: &Path, entry: &FileEntry, keep: Option<PathBuf>, buffer: &mut [u8]) -> Result<()> {
     let path = dir.join(&entry.path);
@@ -230,19 +239,14 @@ fn check(dir: &Path, entry: &FileEntry, keep: Option<PathBuf>, buffer: &mut [u8]
     };
     let mut hasher = Sha256::new();
     let mut left = entry.bytes;
-    loop {
-        let read = match file.read(buffer) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(Error::io("read", &path)(e)),
-        };
-        left = left.checked_sub(read as u64).ok_or_else(|| changed("it grew while it was read".to_owned()))?;
-        hasher.update(&buffer[..read]);
-        if let (Some(copy), Some(target)) = (&mut copy, &keep) {
-            copy.write_all(&buffer[..read]).map_err(Error::io("write", target))?;
+    stream(&mut file, &path, buffer, |bytes| {
+        left = left.checked_sub(bytes.len() as u64).ok_or_else(|| changed("it grew while it was read".to_owned()))?;
+        hasher.update(bytes);
+        match (&mut copy, &keep) {
+            (Some(copy), Some(target)) => copy.write_all(bytes).map_err(Error::io("write", target)),
+            _ => Ok(()),
         }
-    }
+    })?;
     let found = hex(&hasher.finalize());
     if left != 0 || found != entry.sha256 {
         return Err(changed(format!("its SHA-256 is {found} instead of {}", entry.sha256)));

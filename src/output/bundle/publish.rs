@@ -40,19 +40,6 @@ pub fn publish(trace: &Trace, destination: &Path, how: &Publication<'_>) -> Resu
     write_files(trace, how, stage.path()).map_err(|e| elsewhere(e, stage.path(), destination))?;
     // Read again from the disk, by the code that every reader uses.
     let (verified, _) = bundle::inspect(stage.path()).map_err(|e| elsewhere(e, stage.path(), destination))?;
-    let envelope = match (how.sign, &trace.bundle) {
-        (Some(key), _) => Some(sign::envelope(key, &verified.manifest.run_id, &verified.identity)),
-        // Published anew unchanged, a bundle stays signed.
-        (None, Some(source)) if source.identity == verified.identity => {
-            source.signature.as_ref().map(|signature| signature.bytes.clone())
-        }
-        _ => None,
-    };
-    if let Some(envelope) = envelope {
-        let path = stage.path().join(layout::SIGNATURE);
-        std::fs::write(&path, envelope).map_err(Error::io("write", path))?;
-    }
-    let (verified, _) = bundle::inspect(stage.path()).map_err(|e| elsewhere(e, stage.path(), destination))?;
     if let Some(receipt) = already(destination, &verified, how)? {
         return Ok(receipt);
     }
@@ -113,13 +100,9 @@ fn refuse_place(trace: &Trace, destination: &Path) -> Result<()> {
         ));
     }
     let resolved = existing.canonicalize().map_err(Error::io("open", existing))?;
-    for ancestor in resolved.ancestors() {
-        if bundle::is_bundle(ancestor) {
-            return Err(Error::input(
-                destination,
-                format!("lies in the bundle {}; a bundle never changes", ancestor.display()),
-            ));
-        }
+    if let Some(bundle) = bundle::around(existing) {
+        let problem = format!("lies in the bundle {}; a bundle never changes", bundle.display());
+        return Err(Error::input(destination, problem));
     }
     let input = trace.requested.canonicalize().ok().filter(|p| p.is_dir());
     if input.is_some_and(|input| resolved.starts_with(input)) {
@@ -199,7 +182,16 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
     let extra = Extra { nsight: carried, redaction };
     derived::write(&derived::examine(staged)?, &extra, dir)?;
     let manifest = Manifest::new(run.run_id.clone(), bundle::hash_all(dir, &file_paths(dir)?)?);
-    put(layout::MANIFEST, manifest.to_bytes())
+    let bytes = manifest.to_bytes();
+    let identity = bundle::sha256(&bytes);
+    put(layout::MANIFEST, bytes)?;
+    let envelope = match (how.sign, &trace.bundle) {
+        (Some(key), _) => Some(sign::envelope(key, &run.run_id, &identity)),
+        // Published anew unchanged, a bundle stays signed.
+        (None, Some(source)) if source.identity == identity => source.signature.as_ref().map(|s| s.bytes.clone()),
+        _ => None,
+    };
+    envelope.map_or(Ok(()), |envelope| put(layout::SIGNATURE, envelope))
 }
 
 /// Parts of a recording that was cut off become one file.
@@ -285,13 +277,7 @@ pub(super) fn file_paths(dir: &Path) -> Result<Vec<String>> {
 
 /// A failure in the stage as one at the destination: the stage goes.
 fn elsewhere(error: Error, stage: &Path, destination: &Path) -> Error {
-    let named = |path: PathBuf| path.strip_prefix(stage).map(|rest| destination.join(rest)).unwrap_or(path);
-    match error {
-        Error::Io { action, path, source } => Error::Io { action, path: named(path), source },
-        Error::Input { path, problem } => Error::Input { path: named(path), problem },
-        Error::Table { path, table, problem } => Error::Table { path: named(path), table, problem },
-        other => other,
-    }
+    error.of_path(|path| path.strip_prefix(stage).map(|rest| destination.join(rest)).unwrap_or(path))
 }
 
 /// A temporary directory is private; a bundle is as readable as anything a program makes.

@@ -119,29 +119,31 @@ fn by_step<P>(
     }
 }
 
-/// Norms of one gradient.
-pub(super) fn gradient(series: &Series, label: &str, points: &[GradientPoint]) -> Panel {
+/// One value for each point: what is read of it, and in words.
+fn single<P>(
+    series: &Series,
+    points: &[P],
+    step_of: impl Fn(&P) -> i64,
+    read: impl Fn(&P) -> (Reading, String),
+) -> Vec<Point> {
     let at = unit_of_steps(series);
     let mut main = Vec::new();
-    by_step(
-        &steps(series),
-        points,
-        |p| p.capture_step,
-        at,
-        |point| {
-            main.push(point.map_or_else(
-                |absent| absent,
-                |p| {
-                    let (reading, what) = match (p.state.as_str(), p.norm) {
-                        ("missing", _) => (Reading::NoGradient, "no gradient".to_owned()),
-                        ("present" | "zero", Some(norm)) if norm.is_finite() => (Reading::Number(norm), value(norm)),
-                        _ => (Reading::NotFinite, "not finite".to_owned()),
-                    };
-                    Point { step: p.capture_step, reading, tip: format!("{at} {}: {what}", p.capture_step) }
-                },
-            ));
-        },
-    );
+    let shown = |p: &P| {
+        let (step, (reading, what)) = (step_of(p), read(p));
+        Point { step, reading, tip: format!("{at} {step}: {what}") }
+    };
+    by_step(&steps(series), points, &step_of, at, |point| main.push(point.map_or_else(|absent| absent, shown)));
+    main
+}
+
+/// Norms of one gradient.
+pub(super) fn gradient(series: &Series, label: &str, points: &[GradientPoint]) -> Panel {
+    let read = |p: &GradientPoint| match (p.state.as_str(), p.norm) {
+        ("missing", _) => (Reading::NoGradient, "no gradient".to_owned()),
+        ("present" | "zero", Some(norm)) if norm.is_finite() => (Reading::Number(norm), value(norm)),
+        _ => (Reading::NotFinite, "not finite".to_owned()),
+    };
+    let main = single(series, points, |p| p.capture_step, read);
     Panel { title: label.to_owned(), what: "L2 norm".to_owned(), main, other: Vec::new(), unit: Unit::Value }
 }
 
@@ -152,24 +154,12 @@ pub(super) fn are_scalars(points: &[TensorPoint]) -> bool {
 
 /// Values of one scalar.
 pub(super) fn scalar(series: &Series, label: &str, points: &[TensorPoint]) -> Panel {
-    let at = unit_of_steps(series);
-    let mut main = Vec::new();
-    by_step(
-        &steps(series),
-        points,
-        |p| p.capture_step,
-        at,
-        |point| {
-            main.push(point.map_or_else(
-                |absent| absent,
-                |p| {
-                    let reading = Reading::of(p.mean);
-                    let what = reading.number().map_or_else(|| non_finite(p), value);
-                    Point { step: p.capture_step, reading, tip: format!("{at} {}: {what}", p.capture_step) }
-                },
-            ));
-        },
-    );
+    let read = |p: &TensorPoint| {
+        let reading = Reading::of(p.mean);
+        let what = reading.number().map_or_else(|| non_finite(p), value);
+        (reading, what)
+    };
+    let main = single(series, points, |p| p.capture_step, read);
     Panel { title: label.to_owned(), what: "value".to_owned(), main, other: Vec::new(), unit: Unit::Value }
 }
 
