@@ -17,8 +17,10 @@ pub struct Style {
 }
 
 impl Style {
+    /// Line by line: whoever reads one line of the output finds its colour switched off again.
     fn wrap(self, code: &str, text: &str) -> String {
-        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        let line = |line: &str| if self.color { format!("\x1b[{code}m{line}\x1b[0m") } else { line.to_owned() };
+        text.split('\n').map(line).collect::<Vec<_>>().join("\n")
     }
 
     fn dim(self, text: &str) -> String {
@@ -27,10 +29,6 @@ impl Style {
 
     fn heading(self, text: &str) -> String {
         self.wrap("1", text)
-    }
-
-    fn faint(self, text: &str) -> String {
-        self.wrap("2", text)
     }
 
     fn level(self, level: &str) -> String {
@@ -87,14 +85,14 @@ fn grid(out: &mut String, style: Style, header: &[&str], rows: &[Vec<String>]) {
         text.trim_end().to_owned()
     };
     let titles: Vec<String> = header.iter().map(|h| (*h).to_owned()).collect();
-    let _ = writeln!(out, "{}", style.faint(&line(&titles)));
+    let _ = writeln!(out, "{}", style.dim(&line(&titles)));
     for row in rows {
         let _ = writeln!(out, "{}", line(row));
     }
 }
 
 fn section(out: &mut String, style: Style, title: &str, shown: usize, total: usize) {
-    let part = if shown < total { style.faint(&format!("  {shown} of {total}")) } else { String::new() };
+    let part = if shown < total { style.dim(&format!("  {shown} of {total}")) } else { String::new() };
     let _ = writeln!(out, "\n{}{part}", style.heading(title));
 }
 
@@ -115,7 +113,7 @@ pub fn overview(o: &Overview, style: Style) -> String {
     facts.extend(p.candle_version.as_ref().map(|v| format!("candle {v}")));
     facts.extend(p.build_profile.as_ref().map(|b| format!("recorder {b}")));
     facts.extend(p.cpu_model.clone());
-    let _ = writeln!(out, "{}", style.faint(&facts.iter().map(|f| show(f)).collect::<Vec<_>>().join(" · ")));
+    let _ = writeln!(out, "{}", style.dim(&facts.iter().map(|f| show(f)).collect::<Vec<_>>().join(" · ")));
     if let Some(reason) = &p.reason {
         let _ = writeln!(out, "reason: {}", show(reason));
     }
@@ -359,6 +357,12 @@ mod tests {
         assert_eq!(bytes(1536.0), "1.5 KiB");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(12), "12");
+    }
+
+    #[test]
+    fn every_line_switches_its_colour_off() {
+        assert_eq!(Style { color: true }.dim("a\n  b"), "\x1b[2ma\x1b[0m\n\x1b[2m  b\x1b[0m");
+        assert_eq!(Style { color: false }.dim("a\n  b"), "a\n  b");
     }
 
     #[test]
