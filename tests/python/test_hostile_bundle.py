@@ -88,7 +88,7 @@ def test_row_groups_that_claim_rows_without_end(forged, refused):
     rows = pq.ParquetFile(path).metadata.num_rows
     with_footer(path, lambda footer: footer.replace(b"\x16" + zigzag(rows), b"\x16" + zigzag(1 << 60)))
     seal(forged)
-    refused()
+    assert "rows" in refused()
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,9 @@ def test_a_schema_nested_without_end(forged, refused):
     for levels in (1_000, 100_000, 1_000_000):
         with_footer(forged / "tables/ops.parquet", lambda _, n=levels: nested(n))
         seal(forged)
-        refused()
+        told = refused()
+        # What is short enough for the guard is the library's to refuse.
+        assert ("its footer" if levels > 1_024 else "ops.parquet") in told
 
 
 def table_with(path, **columns):
@@ -155,7 +157,7 @@ def test_a_dictionary_that_grows_without_measure(forged, refused):
     at = table.schema.get_field_index("name")
     metadata = table.schema.metadata
     table = table.set_column(at, pa.field("name", dictionary.type, nullable=False), dictionary).replace_schema_metadata(metadata)
-    pq.write_table(table, path, compression="zstd", use_dictionary=["name"], store_schema=False, write_statistics=False)
+    pq.write_table(table, path, compression="zstd", use_dictionary=["name"], write_statistics=False)
     assert path.stat().st_size < 4 << 20
     seal(forged)
     assert "column name" in refused()
@@ -170,9 +172,9 @@ def test_a_list_that_grows_without_measure(forged, refused):
     inputs = pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items)
     field = pa.field("inputs", inputs.type, nullable=False)
     table = table.set_column(at, field, inputs)
-    pq.write_table(table, path, compression="zstd", store_schema=False, write_statistics=False)
+    pq.write_table(table, path, compression="zstd", write_statistics=False)
     seal(forged)
-    refused()
+    assert "column inputs" in refused()
 
 
 def test_rows_that_no_file_of_its_size_can_hold(forged, refused):
@@ -187,7 +189,7 @@ def test_rows_that_no_file_of_its_size_can_hold(forged, refused):
     )  # fmt: skip
     assert path.stat().st_size < 30_000
     seal(forged)
-    refused()
+    assert "rows" in refused()
 
 
 def test_padding_makes_no_room_for_rows(forged, refused):
@@ -241,10 +243,11 @@ def test_tables_are_as_the_recorder_writes_them(forged, refused, change):
         table = table.set_column(at, pa.field("name", pa.string()), pa.array([None] * len(table), pa.string()))
     else:
         table = table.select(list(reversed(table.column_names)))
-    pq.write_table(table, path, store_schema=False, write_statistics=False)
+    pq.write_table(table, path, write_statistics=False)
     seal(forged)
     told = refused((["overview"], ["verify", "--semantic"], ["sql", "SELECT count(*) FROM spans"]))
-    assert "ops" in told
+    wanted = "holds rows of run other" if change == "another run" else "has other columns than the recorder writes"
+    assert wanted in told
 
 
 def test_json_nested_without_end(forged, refused):
