@@ -2,6 +2,8 @@
 //! In: rows. Out: at a cut, all of them as batches. Left to neighbours: when to cut (`flush`), what may be recorded
 //! (`session`).
 
+#[cfg(feature = "nvtx")]
+use std::sync::atomic::AtomicBool;
 use std::sync::{Condvar, Mutex};
 
 use arrow_array::RecordBatch;
@@ -143,7 +145,7 @@ impl Rows {
 }
 
 /// A span that has not closed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct OpenSpan {
     pub(crate) id: u64,
     pub(crate) parent: Option<u64>,
@@ -156,6 +158,9 @@ pub(crate) struct OpenSpan {
     pub(crate) cpu_start: Option<u64>,
     /// Whether later spans of this thread are opened under it.
     pub(crate) on_stack: bool,
+    /// Ends with the span.
+    #[cfg(feature = "nvtx")]
+    pub(crate) range: crate::nvtx::Range,
 }
 
 impl OpenSpan {
@@ -196,6 +201,13 @@ impl Held {
         self.open.iter().rev().find(|s| s.on_stack).map(|s| s.id)
     }
 
+    /// The open span `id`. Spans are in order of their ids, which are given under the lock.
+    #[cfg(feature = "nvtx")]
+    pub(crate) fn open_mut(&mut self, id: u64) -> Option<&mut OpenSpan> {
+        let index = self.open.binary_search_by_key(&id, |s| s.id).ok()?;
+        self.open.get_mut(index)
+    }
+
     /// Takes the open span `id` out, wherever in the stack it is.
     pub(crate) fn take_open(&mut self, id: u64) -> Option<OpenSpan> {
         let index = self.open.iter().rposition(|s| s.id == id)?;
@@ -210,6 +222,9 @@ pub(crate) struct Slot {
     pub(crate) held: Mutex<Held>,
     /// Signalled when a cut has emptied the rows.
     pub(crate) taken: Condvar,
+    /// Spans of this thread may have been closed by another one: their ranges wait for this thread.
+    #[cfg(feature = "nvtx")]
+    pub(crate) closed_elsewhere: AtomicBool,
 }
 
 impl Slot {
@@ -217,7 +232,13 @@ impl Slot {
         let (ask_at, wait_at) = (FIRST_BYTES / 2, FIRST_BYTES);
         let held =
             Held { rows: Rows::default(), bytes: 0, ask_at, wait_at, open: Vec::new(), cpu: CpuClock::default() };
-        Self { thread_id, held: Mutex::new(held), taken: Condvar::new() }
+        Self {
+            thread_id,
+            held: Mutex::new(held),
+            taken: Condvar::new(),
+            #[cfg(feature = "nvtx")]
+            closed_elsewhere: AtomicBool::new(false),
+        }
     }
 
     /// The lock; a panic of the program between two of our statements leaves whole rows, so poison is ignored.

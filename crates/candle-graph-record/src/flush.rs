@@ -138,6 +138,9 @@ struct Taken {
 /// slots are locked together for as long as it takes to swap their rows and copy their open spans, and so is their
 /// list: a thread that began to record meanwhile would have numbered its events into this cut without being in it.
 fn take_cut(shared: &Shared, last: bool, pace: &Pace) -> Taken {
+    // Dropped after the locks, and their ranges with them.
+    #[cfg(feature = "nvtx")]
+    let mut ended = Vec::new();
     let slots = shared.slots();
     let mut taken = Taken { rows: Vec::with_capacity(slots.len()), open: SPANS.builder(), bytes: 0, ended_ns: None };
     let mut held: Vec<std::sync::MutexGuard<'_, Held>> = slots.iter().map(|s| s.lock()).collect();
@@ -152,6 +155,11 @@ fn take_cut(shared: &Shared, last: bool, pace: &Pace) -> Taken {
             for span in left.iter().filter(|s| s.id != ROOT).chain(left.iter().filter(|s| s.id == ROOT)) {
                 let duration = (span.id == ROOT).then(|| now - span.start_ns);
                 held.rows.spans.push(shared.next_seq(), &span.row(slot.thread_id, duration, None));
+            }
+            #[cfg(feature = "nvtx")]
+            {
+                slot.closed_elsewhere.store(true, Ordering::Release);
+                ended.push(left);
             }
         }
     }

@@ -158,6 +158,9 @@ impl TraceSession {
                 start_ns,
                 cpu_start: None,
                 on_stack: false,
+                // It has ended: a range begins now or never.
+                #[cfg(feature = "nvtx")]
+                range: crate::nvtx::Range::None,
             };
             shared.registry.open(id, start_ns);
             shared.registry.close(id);
@@ -221,10 +224,15 @@ impl TraceSession {
         };
         self.shared.orders().end = Some((outcome, reason));
         self.shared.orders_changed.notify_all();
-        writer.join().unwrap_or_else(|panic| {
+        let ended = writer.join().unwrap_or_else(|panic| {
             let cause = panic.downcast_ref::<&str>().map_or("a panic", |s| s).to_owned();
             Err(Error::Writer { path: self.path.clone(), cause })
-        })
+        });
+        #[cfg(feature = "nvtx")]
+        if crate::nvtx::listening() {
+            crate::nvtx::settle();
+        }
+        ended
     }
 }
 

@@ -78,6 +78,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shared {
     /// A session that begins now.
     pub(crate) fn new(run_id: String) -> Self {
+        #[cfg(feature = "nvtx")]
+        crate::nvtx::attach();
         static SESSIONS: AtomicU64 = AtomicU64::new(1);
         Self {
             session: SESSIONS.fetch_add(1, Ordering::Relaxed),
@@ -248,14 +250,36 @@ impl Shared {
     pub(crate) fn open_root(&self, name: &str) {
         let span =
             SpanFacts { parent: None, name, kind: SpanKind::Function, step: None, measured: false, on_stack: false };
-        self.with_slot(|slot| self.push_open(slot, &span));
+        self.open_span(&span);
     }
 
     pub(crate) fn open_span(&self, span: &SpanFacts<'_>) -> (Arc<Slot>, u64, i64) {
+        #[cfg(feature = "nvtx")]
+        if crate::nvtx::listening() {
+            return self.open_ranged(span);
+        }
+        self.open_bare(span)
+    }
+
+    #[inline]
+    fn open_bare(&self, span: &SpanFacts<'_>) -> (Arc<Slot>, u64, i64) {
         self.with_slot(|slot| {
             let (id, start_ns) = self.push_open(slot, span);
             (Arc::clone(slot), id, start_ns)
         })
+    }
+
+    /// Opens a span and its range: that first, so that what a profiler costs is not in the span's own time.
+    #[cfg(feature = "nvtx")]
+    #[cold]
+    fn open_ranged(&self, span: &SpanFacts<'_>) -> (Arc<Slot>, u64, i64) {
+        if self.status.load(Ordering::Relaxed) & ENDED != 0 {
+            return self.open_bare(span);
+        }
+        let range = crate::nvtx::open(span.name, span.on_stack);
+        let (slot, id, start_ns) = self.open_bare(span);
+        range.of(&slot, id);
+        (slot, id, start_ns)
     }
 
     /// Opens a span in this thread's slot.
@@ -273,7 +297,19 @@ impl Shared {
             let name = name[..if whole { name.len() } else { name.floor_char_boundary(MAX_TEXT) }].to_owned();
             self.events_lost.fetch_add(u64::from(!whole), Ordering::Relaxed);
             let cpu_start = if id == ROOT { None } else { held.cpu.at(start_ns) };
-            held.open.push(OpenSpan { id, parent, name, kind, step, measured, start_ns, cpu_start, on_stack });
+            held.open.push(OpenSpan {
+                id,
+                parent,
+                name,
+                kind,
+                step,
+                measured,
+                start_ns,
+                cpu_start,
+                on_stack,
+                #[cfg(feature = "nvtx")]
+                range: crate::nvtx::Range::None,
+            });
         }
         (id, start_ns)
     }
@@ -281,10 +317,15 @@ impl Shared {
     /// Closes a span on any thread. One clock read ends it.
     pub(crate) fn close_span(&self, slot: &Arc<Slot>, id: u64) {
         self.registry.close(id);
+        // Dropped after the lock, and its range with it.
+        let span;
         let mut held = slot.lock();
         let end_ns = self.now();
         // Gone when the session has ended: it was recorded then, as never closed.
-        let Some(span) = held.take_open(id) else { return };
+        span = match held.take_open(id) {
+            Some(open) => open,
+            None => return,
+        };
         let own_thread =
             SLOTS.try_with(|slots| slots.borrow().iter().any(|(_, own)| Arc::ptr_eq(own, slot))).unwrap_or(false);
         let cpu_ns = match span.cpu_start {

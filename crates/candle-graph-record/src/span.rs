@@ -41,6 +41,10 @@ impl SpanGuard<'_> {
 impl Drop for SpanGuard<'_> {
     fn drop(&mut self) {
         self.session.shared.close_span(&self.slot, self.id);
+        #[cfg(feature = "nvtx")]
+        if crate::nvtx::listening() {
+            crate::nvtx::closed(&self.slot, self.id);
+        }
     }
 }
 

@@ -35,8 +35,14 @@ pub enum Unit {
     Ns,
     /// Nanoseconds on a device clock, comparable only within one `(device, clock_id)`.
     DeviceNs,
+    /// Nanoseconds on the clock of an Nsight Systems capture, comparable only within it.
+    NsightNs,
     /// Bytes.
     Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Hundredths of a whole.
+    Percent,
     /// A number of things.
     Count,
     /// A moment in UTC, microseconds.
@@ -54,7 +60,10 @@ impl Unit {
             Unit::SessionNs => "ns (session clock)",
             Unit::Ns => "ns",
             Unit::DeviceNs => "ns (device clock)",
+            Unit::NsightNs => "ns (nsight clock)",
             Unit::Bytes => "bytes",
+            Unit::BytesPerSecond => "bytes/s",
+            Unit::Percent => "percent",
             Unit::Count => "count",
             Unit::Utc => "UTC timestamp",
             Unit::Value => "tensor value",

@@ -9,6 +9,8 @@ mod full_disk;
 #[cfg(feature = "jsonl")]
 mod jsonl;
 mod kills;
+#[cfg(all(unix, feature = "nvtx"))]
+mod nvtx;
 mod open;
 mod short_captures;
 mod spans;
