@@ -34,7 +34,9 @@ pub(super) fn read(dir: &Path) -> Result<Trace> {
         files: BTreeMap::new(),
         rows: BTreeMap::new(),
         bundle: None,
+        nsight: None,
         _scratch: None,
+        _nsight: None,
     };
     // The record is replaced after tables/ is whole and before parts/ goes: while parts/ is there and the record has no
     // end, the parts are the trace.

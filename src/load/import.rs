@@ -165,7 +165,9 @@ impl Import {
             files: BTreeMap::new(),
             rows: BTreeMap::new(),
             bundle: None,
+            nsight: None,
             _scratch: None,
+            _nsight: None,
         };
         let run_id = &self.run_id;
         self.spans.finish(run_id, &mut trace)?;

@@ -9,6 +9,7 @@ mod guard;
 mod import;
 mod jsonl;
 mod lives;
+pub mod nsight;
 mod numbers;
 mod spill;
 mod thrift;
@@ -45,14 +46,18 @@ pub struct Trace {
     /// The version read: the table layout or the interchange version.
     pub schema: String,
     pub run: RunRecord,
-    /// Checked files per event table; a table without rows has none.
+    /// Checked files per table; a table without rows has none.
     pub files: BTreeMap<&'static str, Vec<PathBuf>>,
-    /// Rows per event table.
+    /// Rows per table.
     pub rows: BTreeMap<&'static str, u64>,
     /// The bundle that the trace was read from, verified.
     pub bundle: Option<bundle::Verified>,
+    /// The Nsight reports that were supplied with it.
+    pub nsight: Option<nsight::Supplied>,
     /// Owns files that exist for this process only.
     pub(crate) _scratch: Option<tempfile::TempDir>,
+    /// Owns tables of Nsight reports that exist for this process only.
+    pub(crate) _nsight: Option<tempfile::TempDir>,
 }
 
 impl Trace {
@@ -63,6 +68,11 @@ impl Trace {
 
     /// Rows of all event tables.
     pub fn events(&self) -> u64 {
+        crate::tables::events().iter().map(|t| self.count(t.name)).sum()
+    }
+
+    /// Rows that queries read: of the trace and of its Nsight reports.
+    pub fn stored_rows(&self) -> u64 {
         self.rows.values().sum()
     }
 
@@ -103,14 +113,12 @@ impl Trace {
         kept.unwrap_or_else(|| file.to_owned())
     }
 
-    /// The copies of a bundle's Nsight files, for whoever asked to keep them.
-    ///
-    /// # Errors
-    /// Files that were not kept.
-    pub(crate) fn kept_nsight(&self) -> Result<Vec<PathBuf>> {
-        let files = self.bundle.iter().flat_map(|b| &b.manifest.files);
+    /// The copies of a bundle's Nsight files, for whoever asked to keep them; of a file that was not kept, where it would be.
+    pub(crate) fn kept_nsight(&self) -> Vec<PathBuf> {
+        let (Some(bundle), Some(scratch)) = (&self.bundle, &self._scratch) else { return Vec::new() };
         let nsight = format!("{}/", bundle::layout::NSIGHT);
-        files.filter(|f| f.path.starts_with(&nsight)).map(|f| self.kept(&f.path)).collect()
+        let files = bundle.manifest.files.iter().filter(|f| f.path.starts_with(&nsight));
+        files.map(|f| scratch.path().join(&f.path)).collect()
     }
 
     /// Reads some columns of a table, in order of recording, batch by batch.
@@ -126,6 +134,8 @@ pub struct Options {
     pub salvage: bool,
     /// Keep what a bundle carries as it is, its Nsight files and its recorded tables, to publish them anew.
     pub carried: bool,
+    /// Keep the Nsight reports of a bundle, to read them anew.
+    pub reports: bool,
 }
 
 /// Opens a trace of any form.

@@ -26,6 +26,7 @@ pub struct NamedType {
     pub meaning: String,
 }
 
+#[derive(Clone, Copy, PartialEq)]
 enum Section {
     Summary,
     Row,
@@ -43,6 +44,8 @@ pub fn parse(sql: &str) -> Result<Header, String> {
     let mut section = Section::Summary;
     for line in sql.lines().map_while(|l| l.strip_prefix("--")) {
         let indented = line.starts_with("   ");
+        // A meaning that needs more than a line goes on below it, further in.
+        let goes_on = line.starts_with("     ");
         let line = line.trim();
         if header.name.is_empty() {
             let (name, summary) =
@@ -63,6 +66,11 @@ pub fn parse(sql: &str) -> Result<Header, String> {
             match section {
                 Section::Summary => header.summary = format!("{} {line}", header.summary),
                 Section::Row => header.row = format!("{} {line}", header.row),
+                Section::Parameters | Section::Columns if goes_on => {
+                    let of = if section == Section::Columns { &mut header.columns } else { &mut header.parameters };
+                    let last = of.last_mut().ok_or_else(|| format!("nothing goes on in the line {line:?}"))?;
+                    last.meaning = format!("{} {line}", last.meaning);
+                }
                 Section::Parameters if indented => header.parameters.push(named_type(line, false)?),
                 Section::Columns if indented => header.columns.push(named_type(line, true)?),
                 _ => return Err(format!("no section takes the line {line:?}")),

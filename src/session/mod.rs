@@ -97,7 +97,7 @@ impl Session {
     /// # Errors
     /// A path that is no UTF-8 URL can be made of, or an engine that refuses its set-up.
     pub fn open(traces: &[Trace], limits: Limits) -> Result<Self> {
-        let events: u64 = traces.iter().map(Trace::events).sum();
+        let events: u64 = traces.iter().map(Trace::stored_rows).sum();
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let partitions = limits.partitions.unwrap_or(if events < SMALL { 1 } else { cores });
         let mut config = SessionConfig::new()
@@ -128,7 +128,7 @@ impl Session {
         })?;
         let files = traces.iter().flat_map(|t| t.files.values().flatten().cloned()).collect();
         let mut session = Self { context, runtime, files, made: Mutex::default(), links: Links::default() };
-        for spec in tables::events() {
+        for spec in tables::stored() {
             let files: Vec<PathBuf> =
                 traces.iter().flat_map(|t| t.files.get(spec.name).cloned().unwrap_or_default()).collect();
             let table = parquet_table(files, plain(&spec.schema(None)), &mut session.links)?;

@@ -2,6 +2,8 @@
 //! In: the recorder's table list. Out: one list that docs, schemas and the session loop over.
 //! Left to neighbours: the rows (`load`, `session`), views and queries (`query`).
 
+pub mod nsight;
+
 use arrow::datatypes::DataType;
 use candle_graph_record::table::{ColumnSpec, Kind, TableSpec, Unit};
 pub use candle_graph_record::tables::{all as recorded, events};
@@ -71,9 +73,19 @@ pub fn schema() -> TableSpec {
     }
 }
 
-/// Every table, recorded and derived, in the order of the docs.
+/// Every table whose rows came with a trace: recorded, or imported from Nsight reports.
+pub fn stored() -> Vec<TableSpec> {
+    let mut tables = events();
+    tables.extend(nsight::tables());
+    tables.push(nsight::states());
+    tables
+}
+
+/// Every table, recorded, imported and derived, in the order of the docs.
 pub fn all() -> Vec<TableSpec> {
     let mut tables = recorded();
+    tables.extend(nsight::tables());
+    tables.push(nsight::states());
     tables.push(coverage());
     tables.push(schema());
     tables

@@ -18,7 +18,7 @@ pub use manifest::{BUNDLE_SCHEMA, FileEntry, Manifest, hex, is_bundle_path, layo
 pub use run::{RUN_SCHEMA, to_bytes as run_bytes};
 pub use verify::{Verified, hash_all, open_regular, read_small, verify};
 
-use super::{Form, Options, Trace, directory, files};
+use super::{Form, Options, Trace, directory, files, nsight};
 use crate::error::{Error, Result};
 use crate::tables;
 use crate::text::shorten;
@@ -39,20 +39,19 @@ pub fn table_path(table: &str) -> String {
 /// Verifies a bundle and opens the copy that was made of its trace meanwhile.
 pub(super) fn read(dir: &Path, options: Options) -> Result<Trace> {
     let scratch = directory::scratch_dir()?;
-    let recorded: Vec<(&str, String)> = tables::events().iter().map(|t| (t.name, table_path(t.name))).collect();
+    let stored: Vec<(&str, String)> = tables::stored().iter().map(|t| (t.name, table_path(t.name))).collect();
     let copy = |name: &str| scratch.path().join(name);
-    if options.carried {
-        let folder = copy(layout::NSIGHT);
-        std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
-    }
+    let folder = copy(layout::NSIGHT);
+    std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
     let keep = |path: &str| {
         if [layout::RUN, layout::REDACTION].contains(&path) {
             return Some(copy(path));
         }
-        if options.carried && path.starts_with(&format!("{}/", layout::NSIGHT)) {
-            return Some(copy(path));
+        if let Some(name) = nsight_name(path) {
+            let wanted = options.carried || name == nsight::MANIFEST || (options.reports && nsight::is_read(name));
+            return wanted.then(|| copy(path));
         }
-        let (table, _) = recorded.iter().find(|(_, listed)| listed == path)?;
+        let (table, _) = stored.iter().find(|(_, listed)| listed == path)?;
         Some(copy(&format!("{table}.parquet")))
     };
     // What no reader could read is refused before a byte of it is copied.
@@ -63,16 +62,42 @@ pub(super) fn read(dir: &Path, options: Options) -> Result<Trace> {
     }
     let mut trace = open_copies(scratch.path()).map_err(|e| of_bundle(e, scratch.path(), dir))?;
     same_run(dir, &verified, &trace.run)?;
+    let supplied: Vec<nsight::SuppliedFile> = verified.manifest.files.iter().filter_map(supplied).collect();
+    if !supplied.is_empty() {
+        let redacted = verified.manifest.entry(layout::REDACTION).is_some();
+        open_nsight(&mut trace, supplied, scratch.path(), redacted).map_err(|e| of_bundle(e, scratch.path(), dir))?;
+    }
     trace.requested = dir.to_owned();
     trace.bundle = Some(verified);
     trace._scratch = Some(scratch);
     Ok(trace)
 }
 
+/// The name of a file in a bundle's folder of Nsight files.
+fn nsight_name(path: &str) -> Option<&str> {
+    path.strip_prefix(layout::NSIGHT)?.strip_prefix('/')
+}
+
+/// An entry of a bundle as a supplied Nsight file, where it is one.
+fn supplied(entry: &FileEntry) -> Option<nsight::SuppliedFile> {
+    let name = nsight_name(&entry.path)?.to_owned();
+    Some(nsight::SuppliedFile { name, bytes: entry.bytes, sha256: entry.sha256.clone() })
+}
+
+/// Opens the Nsight reports of a bundle whose tables were copied to `scratch`.
+fn open_nsight(trace: &mut Trace, files: Vec<nsight::SuppliedFile>, scratch: &Path, redacted: bool) -> Result<()> {
+    let manifest = scratch.join(layout::NSIGHT).join(nsight::MANIFEST);
+    if trace.count(crate::tables::nsight::STATES) == 0 {
+        let path = scratch.join(format!("{}.parquet", crate::tables::nsight::STATES));
+        return Err(Error::input(path, "is missing: nothing says what became of the bundle's Nsight reports"));
+    }
+    nsight::open(trace, files, Some(manifest.as_path()).filter(|path| path.is_file()), redacted)
+}
+
 /// The trace whose run record and tables were copied to `scratch`, without statistics that nobody has checked.
 fn open_copies(scratch: &Path) -> Result<Trace> {
     let copy = |table: &str| scratch.join(format!("{table}.parquet"));
-    for spec in tables::events() {
+    for spec in tables::stored() {
         if copy(spec.name).is_file() {
             files::without_statistics(&copy(spec.name), &spec)?;
         }
@@ -108,13 +133,26 @@ pub fn read_staged(dir: &Path) -> Result<Trace> {
         std::fs::copy(&from, to).map(drop).map_err(Error::io("copy", from))
     };
     copy(dir.join(layout::RUN), layout::RUN)?;
-    for spec in tables::events() {
+    for spec in tables::stored() {
         let file = dir.join(table_path(spec.name));
         if file.is_file() {
             copy(file, &format!("{}.parquet", spec.name))?;
         }
     }
     let mut trace = open_copies(scratch.path()).map_err(|e| of_bundle(e, scratch.path(), dir))?;
+    if dir.join(layout::NSIGHT).is_dir() {
+        let names = nsight::list(&dir.join(layout::NSIGHT))?;
+        let names = names.iter().filter_map(|p| Some(format!("{}/{}", layout::NSIGHT, p.file_name()?.to_str()?)));
+        let files = hash_all(dir, &names.collect::<Vec<_>>())?.iter().filter_map(supplied).collect();
+        let folder = scratch.path().join(layout::NSIGHT);
+        std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
+        let manifest = Path::new(layout::NSIGHT).join(nsight::MANIFEST);
+        if dir.join(&manifest).is_file() {
+            copy(dir.join(&manifest), &manifest.to_string_lossy())?;
+        }
+        let redacted = dir.join(layout::REDACTION).is_file();
+        open_nsight(&mut trace, files, scratch.path(), redacted).map_err(|e| of_bundle(e, scratch.path(), dir))?;
+    }
     trace._scratch = Some(scratch);
     Ok(trace)
 }
@@ -202,9 +240,11 @@ pub fn open_tables(run_path: &Path, file: &dyn Fn(&str) -> Option<std::path::Pat
         files: BTreeMap::new(),
         rows: BTreeMap::new(),
         bundle: None,
+        nsight: None,
         _scratch: None,
+        _nsight: None,
     };
-    for spec in tables::events() {
+    for spec in tables::stored() {
         if let Some(path) = file(spec.name) {
             directory::add(&mut trace, &spec, path, true)?;
         }
