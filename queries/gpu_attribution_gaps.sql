@@ -1,0 +1,58 @@
+-- gpu_attribution_gaps: GPU work that belongs to no label of the program.
+-- Row: one name, kind and cause of such operations, of runs of which GPU operations, API calls and NVTX ranges were read.
+-- Those with the cause outside add up to the outside work of gpu_attribution_totals.
+-- Columns:
+--   cause (Utf8, none): outside: the call began in no range with a label of the program; ambiguous: calls of several
+--     threads have the correlation id; without_call: it names no call
+--   kind (Utf8, none): kernel, memcpy, memset, graph or other
+--   name (Utf8, none): the kernel's or the operation's name, as printed
+--   operations (Int64, count): operations
+--   total_ns (Int64, ns): sum of their durations
+--   share_of_gpu_time (Float64, none): part of the durations of all operations of the run, 0 to 1
+-- Reads: gpu_call_places, gpu_sources, gpu_trace, label_covers
+WITH covers AS (
+  SELECT anchor_number, max(end_ns) AS end_ns
+  FROM label_covers
+  GROUP BY anchor_number
+),
+placed AS (
+  SELECT
+    p.run_id,
+    p.correlation_id,
+    CASE
+      WHEN p.ambiguous THEN 'ambiguous'
+      WHEN p.start_ns < c.end_ns THEN 'attributed'
+      ELSE 'outside'
+    END AS cause
+  FROM covers AS c
+  RIGHT JOIN gpu_call_places AS p ON c.anchor_number = p.anchor_number
+),
+named AS (
+  SELECT
+    o.run_id,
+    coalesce(p.cause, 'without_call') AS cause,
+    o.kind,
+    o.name,
+    count(*) AS operations,
+    CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
+  FROM placed AS p
+  RIGHT JOIN gpu_trace AS o ON p.run_id = o.run_id AND p.correlation_id = o.correlation_id
+  GROUP BY o.run_id, coalesce(p.cause, 'without_call'), o.kind, o.name
+),
+shared AS (
+  SELECT
+    *,
+    CAST(sum(total_ns) OVER (PARTITION BY run_id) AS BIGINT) AS gpu_time_ns
+  FROM named
+)
+SELECT
+  n.cause,
+  n.kind,
+  n.name,
+  n.operations,
+  n.total_ns,
+  CAST(n.total_ns AS DOUBLE) / NULLIF(CAST(n.gpu_time_ns AS DOUBLE), 0) AS share_of_gpu_time
+FROM gpu_sources AS s
+JOIN shared AS n ON s.run_id = n.run_id
+WHERE s.is_joined AND n.cause <> 'attributed'
+ORDER BY n.total_ns DESC NULLS LAST, n.operations DESC NULLS LAST, n.cause, n.kind, n.name, n.run_id
