@@ -22,11 +22,26 @@ pub struct InputArgs {
     pub salvage: bool,
 }
 
+/// Nsight reports that go with a trace.
+#[derive(clap::Args)]
+pub struct NsightArgs {
+    /// Read the Nsight Systems reports in this directory along with the trace; a bundle carries its own
+    #[arg(long, value_name = "DIR")]
+    pub nsight_dir: Option<PathBuf>,
+}
+
 impl InputArgs {
     /// Opens and examines the trace, running the queries that `headlines` names for it beside the examination.
-    pub fn evidence(&self, headlines: impl FnOnce(&load::Trace) -> Vec<&'static str>) -> Result<Evidence> {
+    pub fn evidence(
+        &self,
+        nsight: &NsightArgs,
+        headlines: impl FnOnce(&load::Trace) -> Vec<&'static str>,
+    ) -> Result<Evidence> {
         let _progress = Progress::start(&self.input);
-        let trace = load::open(&self.input, Options { salvage: self.salvage, ..Options::default() })?;
+        let mut trace = load::open(&self.input, Options { salvage: self.salvage, ..Options::default() })?;
+        if let Some(dir) = &nsight.nsight_dir {
+            load::nsight::attach(&mut trace, dir)?;
+        }
         let headlines = headlines(&trace);
         Evidence::gather(trace, Limits::default(), &headlines)
     }

@@ -8,6 +8,7 @@ mod common;
 mod completions;
 mod export;
 mod import;
+mod nsight_manifest;
 mod overview;
 mod protocol;
 mod query;
@@ -55,6 +56,8 @@ enum Command {
     Export(export::Args),
     /// Publish a trace as a bundle that can be verified
     Report(report::Args),
+    /// Write the manifest that binds Nsight reports to the trace they were captured with
+    NsightManifest(nsight_manifest::Args),
     /// Check a bundle: that it is unchanged, and on request who signed it and that it follows from its trace
     Verify(verify::Args),
     /// Compare the bundles that are there with those a campaign planned
@@ -126,6 +129,7 @@ fn run(command: Command) -> Result<()> {
         Command::Import(args) => import::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::NsightManifest(args) => nsight_manifest::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::CampaignStatus(args) => campaign_status::run(&args),
         Command::Series(args) => series::run(&args),

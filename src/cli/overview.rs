@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use super::common::{Format, FormatArgs, InputArgs, OutputArgs};
+use super::common::{Format, FormatArgs, InputArgs, NsightArgs, OutputArgs};
 use crate::error::{Error, Result};
 use crate::output::{overview, terminal, write};
 
@@ -12,6 +12,8 @@ pub struct Args {
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
+    nsight: NsightArgs,
+    #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     format: FormatArgs,
@@ -19,7 +21,7 @@ pub struct Args {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let target = args.output.target(&[&args.input.input])?;
-    let document = overview::build(&args.input.evidence(overview::headlines)?)?;
+    let document = overview::build(&args.input.evidence(&args.nsight, overview::headlines)?)?;
     let format = args.format.choice(&args.output);
     match format {
         Format::Json => write::json(target, &overview::to_json(&document)?),

@@ -1,6 +1,6 @@
 //! `query`.
 
-use super::common::{InputArgs, OutputArgs};
+use super::common::{InputArgs, NsightArgs, OutputArgs};
 use crate::error::{Error, Result};
 use crate::output::{query, write};
 use crate::query::Filter;
@@ -10,6 +10,8 @@ use crate::query::Filter;
 pub struct Args {
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    nsight: NsightArgs,
     /// What to query
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(query::KINDS.iter().map(|k| k.name)))]
     kind: String,
@@ -43,5 +45,5 @@ pub(super) fn run(args: &Args) -> Result<()> {
         all: args.all,
     };
     query::refuse_flags(kind, &request)?;
-    write::json(target, &query::build(&args.input.evidence(|_| Vec::new())?, kind, &request)?)
+    write::json(target, &query::build(&args.input.evidence(&args.nsight, |_| Vec::new())?, kind, &request)?)
 }

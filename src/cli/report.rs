@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::common::{InputArgs, OutputArgs, Progress};
+use super::common::{InputArgs, NsightArgs, OutputArgs, Progress};
 use crate::error::Result;
 use crate::load::{self, Options};
 use crate::output::bundle::{Publication, SigningKey, publish};
@@ -17,9 +17,8 @@ pub struct Args {
     /// Where to publish: a directory that does not exist yet
     #[arg(long, value_name = "DIR")]
     bundle: PathBuf,
-    /// Carry the Nsight reports in this directory along
-    #[arg(long, value_name = "DIR")]
-    nsight_dir: Option<PathBuf>,
+    #[command(flatten)]
+    nsight: NsightArgs,
     /// Take host name, user names, home paths and environment-like tags out of everything that is published
     #[arg(long)]
     redact: bool,
@@ -35,8 +34,9 @@ pub(super) fn run(args: &Args) -> Result<()> {
     // Before anything is published: a key that cannot sign is no reason to begin.
     let key = args.sign.as_deref().map(SigningKey::read).transpose()?;
     let progress = Progress::start(&args.input.input);
-    let trace = load::open(&args.input.input, Options { salvage: args.input.salvage, carried: true })?;
-    let how = Publication { nsight_dir: args.nsight_dir.as_deref(), redact: args.redact, sign: key.as_ref() };
+    let trace =
+        load::open(&args.input.input, Options { salvage: args.input.salvage, carried: true, ..Options::default() })?;
+    let how = Publication { nsight_dir: args.nsight.nsight_dir.as_deref(), redact: args.redact, sign: key.as_ref() };
     let receipt = publish(&trace, &args.bundle, &how)?;
     drop(progress);
     if let Err(e) = write::json(target, &receipt) {

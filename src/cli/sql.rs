@@ -33,6 +33,9 @@ pub struct Args {
     /// Memory the engine may hold before it spills to disk, in MiB
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u64).range(16..=1 << 20))]
     memory_limit: u64,
+    /// Read the Nsight Systems reports in this directory along with the one trace that is given
+    #[arg(long, value_name = "DIR")]
+    nsight_dir: Option<PathBuf>,
     /// Read damaged JSON-lines traces up to their first unreadable line
     #[arg(long)]
     salvage: bool,
@@ -102,11 +105,20 @@ pub(super) fn run(args: &Args) -> Result<()> {
     };
     let memory_bytes = usize::try_from(args.memory_limit << 20).unwrap_or(usize::MAX);
     let _progress = Progress::start(paths[0]);
-    let traces = paths
+    let mut traces = paths
         .iter()
         .map(|p| load::open(p, Options { salvage: args.salvage, ..Options::default() }))
         .collect::<Result<Vec<_>>>()?;
     refuse_one_run_twice(&traces)?;
+    match (&args.nsight_dir, traces.as_mut_slice()) {
+        (None, _) => {}
+        (Some(dir), [trace]) => load::nsight::attach(trace, dir)?,
+        (Some(_), _) => {
+            let problem =
+                "--nsight-dir belongs to one trace; publish each with its own as a bundle, and give the bundles";
+            return Err(Error::Usage { problem: problem.to_owned() });
+        }
+    }
     let session = Session::open(&traces, Limits { memory_bytes, ..Limits::default() })?;
     if Evidence::mentions_coverage(&statement) {
         evidence::register_coverage(&session, &traces)?;

@@ -44,7 +44,7 @@ pub struct Capability {
     pub observed: Option<u64>,
 }
 
-fn capability(level: Level, reason: impl Into<String>, source: &str) -> Capability {
+pub(super) fn capability(level: Level, reason: impl Into<String>, source: &str) -> Capability {
     let source = if level == Level::Unavailable { "none" } else { source };
     Capability { level, reason: reason.into(), source: source.to_owned(), declared: None, observed: None }
 }
@@ -76,7 +76,7 @@ fn broken(health: &Health, codes: &[&str]) -> Option<String> {
     Some(format!("health code {}: {}", issue.code, issue.message))
 }
 
-/// Every plane of a trace. `activations`: tensors and storages the program called activations.
+/// Every plane that rests on the trace itself. `activations`: tensors and storages the program called activations.
 pub(super) fn matrix(run: &RunRecord, health: &Health, activations: i64) -> BTreeMap<&'static str, Capability> {
     let contract = &run.contract;
     let counts = &health.counts;
@@ -192,7 +192,5 @@ pub(super) fn matrix(run: &RunRecord, health: &Health, activations: i64) -> BTre
             manifest.digest()
         );
     }
-    planes.insert("gpu_correlation", capability(Level::Unavailable, "no Nsight reports were supplied", "none"));
-    planes.insert("provenance_binding", capability(Level::Unavailable, "no Nsight reports were supplied", "none"));
     planes
 }

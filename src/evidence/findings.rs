@@ -43,6 +43,15 @@ const PEAK_HOLDER: f64 = 1.0 / 3.0;
 /// Share of its window in which a device clock was busy, below which the host could not keep it fed.
 const STARVED: f64 = 0.5;
 
+/// Share of a label's projected interval in which its GPU was busy, below which the GPU waited for the host more than it
+/// worked.
+const LAUNCH_BOUND: f64 = 0.5;
+/// Share of a label's projected interval that its copies take while none of its kernels runs, from which copies are what
+/// the label waits for.
+const COPY_BOUND: f64 = 1.0 / 3.0;
+/// Share of the GPU time outside every label from which the labels do not describe the step.
+const OUTSIDE: f64 = 0.10;
+
 /// A rule: the capabilities it needs, and what it finds where they hold.
 struct Rule {
     requires: &'static [&'static str],
@@ -73,11 +82,22 @@ const RULES: &[Rule] = &[
     Rule { requires: &["logical_memory_coverage"], least: Level::Partial, deep: true, find: peak_holder },
     // Where some device work was not recorded, an idle clock may have been busy.
     Rule { requires: &["nested_device_time"], least: Level::Complete, deep: false, find: starved },
+    Rule { requires: &["gpu_correlation"], least: Level::Partial, deep: false, find: launch_bound },
+    Rule { requires: &["gpu_correlation"], least: Level::Partial, deep: false, find: copy_bound },
+    Rule { requires: &["gpu_correlation"], least: Level::Partial, deep: false, find: outside_labels },
 ];
 
 /// The queries whose rows findings rest on.
-pub const FINDING_QUERIES: &[&str] =
-    &["first_non_finite", "gradient_families", "slowest_host", "op_names", "peak_storages_ranked", "device_busy"];
+pub const FINDING_QUERIES: &[&str] = &[
+    "first_non_finite",
+    "gradient_families",
+    "slowest_host",
+    "op_names",
+    "peak_storages_ranked",
+    "device_busy",
+    "gpu_phases",
+    "gpu_attribution_totals",
+];
 
 /// Nanoseconds for sentences.
 fn time(ns: i64) -> String {
@@ -306,6 +326,99 @@ fn starved(evidence: &Evidence) -> Result<Option<Found>> {
         }
     }
     Ok(None)
+}
+
+/// The row of `gpu_phases` with the longest projected interval of those that pass, each with its busy time known.
+fn phase(evidence: &Evidence, passes: impl Fn(&Row, f64) -> bool) -> Result<Option<(RecordBatch, String)>> {
+    if super::gpu::lacking_join(&evidence.trace).is_some() {
+        return Ok(None);
+    }
+    let mut found: Option<(i64, RecordBatch, String)> = None;
+    for batch in &evidence.top("gpu_phases")? {
+        for index in 0..batch.num_rows() {
+            let at = batch.slice(index, 1);
+            let row = Row::first(std::slice::from_ref(&at));
+            let (Some(projected), Some(_)) = (row.opt_int("projected_duration_ns"), row.opt_int("gpu_busy_ns")) else {
+                continue;
+            };
+            let longest = found.as_ref().is_none_or(|(longest, _, _)| projected > *longest);
+            if projected > 0 && longest && passes(&row, projected as f64) {
+                let label = shorten(&row.text("label"));
+                found = Some((projected, at, label));
+            }
+        }
+    }
+    Ok(found.map(|(_, at, label)| (at, label)))
+}
+
+fn launch_bound(evidence: &Evidence) -> Result<Option<Found>> {
+    let waits = |row: &Row, projected: f64| {
+        let exposed = row.int("exposed_copy_ns") as f64;
+        let busy = row.int("gpu_busy_ns") as f64;
+        row.int("kernels") > 1 && busy < projected * LAUNCH_BOUND && exposed < projected * COPY_BOUND
+    };
+    let Some((at, label)) = phase(evidence, waits)? else { return Ok(None) };
+    let row = Row::first(std::slice::from_ref(&at));
+    Ok(Some(Found {
+        code: "launch_bound_phase",
+        summary: format!(
+            "the GPU was busy {} of the {} from the first to the last operation of `{label}`: its {} kernels, {} long on \
+             average, waited to be launched; the host spent {} in the calls that launched them",
+            time(row.int("gpu_busy_ns")),
+            time(row.int("projected_duration_ns")),
+            row.int("kernels"),
+            time(row.int("kernel_ns") / row.int("kernels").max(1)),
+            time(row.int("launch_ns")),
+        ),
+        source: format!("label:{label}"),
+        query: "gpu_phases",
+        rows: vec![at],
+        next: ("gpu-kernels", "see which kernels are short; fuse them, batch them, or launch them as a CUDA graph"),
+    }))
+}
+
+fn copy_bound(evidence: &Evidence) -> Result<Option<Found>> {
+    let copies = |row: &Row, projected: f64| row.int("exposed_copy_ns") as f64 >= projected * COPY_BOUND;
+    let Some((at, label)) = phase(evidence, copies)? else { return Ok(None) };
+    let row = Row::first(std::slice::from_ref(&at));
+    Ok(Some(Found {
+        code: "copy_bound_phase",
+        summary: format!(
+            "copies took {} of the {} from the first to the last operation of `{label}` while none of its kernels ran: {} \
+             copies, {} in all",
+            time(row.int("exposed_copy_ns")),
+            time(row.int("projected_duration_ns")),
+            row.int("copies"),
+            time(row.int("copy_ns")),
+        ),
+        source: format!("label:{label}"),
+        query: "gpu_phases",
+        rows: vec![at],
+        next: ("gpu-phases", "see which copies they are; keep the data on the device, or overlap them with kernels"),
+    }))
+}
+
+fn outside_labels(evidence: &Evidence) -> Result<Option<Found>> {
+    if super::gpu::lacking_join(&evidence.trace).is_some() {
+        return Ok(None);
+    }
+    let rows = evidence.top("gpu_attribution_totals")?;
+    let row = Row::first(&rows);
+    let share = row.opt_float("outside_share").unwrap_or(0.0);
+    Ok((share >= OUTSIDE).then(|| Found {
+        code: "gpu_work_outside_labels",
+        source: "gpu".to_owned(),
+        summary: format!(
+            "{} of the {} of GPU work ({}) belong to no label: {} operations were launched outside every range",
+            time(row.int("outside_ns")),
+            time(row.int("gpu_time_ns")),
+            percent(share),
+            row.int("outside_operations"),
+        ),
+        query: "gpu_attribution_totals",
+        rows: first_row(&rows),
+        next: ("gpu-attribution-gaps", "see which kernels they are, and open a span where they are launched"),
+    }))
 }
 
 /// Absences that no capability speaks of.

@@ -5,6 +5,8 @@
 mod activations;
 mod capabilities;
 mod findings;
+pub mod gpu;
+mod provenance;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -21,6 +23,7 @@ use crate::tables;
 pub use activations::activation_planes;
 pub use capabilities::{Capability, Level};
 pub use findings::{FINDING_QUERIES, Finding};
+pub use provenance::{Binding, BindingState, binding};
 
 /// One trace, examined.
 pub struct Evidence {
@@ -29,6 +32,8 @@ pub struct Evidence {
     pub health: Health,
     /// By name, as documents list them.
     pub capabilities: BTreeMap<&'static str, Capability>,
+    /// What Nsight reports say, where there are any.
+    pub gpu: Option<gpu::Gpu>,
     /// First rows of queries that have been run.
     tops: Mutex<Tops>,
 }
@@ -75,15 +80,17 @@ impl Evidence {
             let examined = scope.spawn(|| examine(&traces[0]));
             let started = Session::open(&traces, limits).and_then(|session| {
                 let tops = run_tops(&session, &traces[0], &wanted)?;
-                Ok((session, tops))
+                let gpu = gpu::examine(&traces[0], &session)?;
+                Ok((session, tops, gpu))
             });
             (examined.join(), started)
         });
         let [trace] = traces;
         let failed = || Error::input(&trace.requested, "its health check failed unexpectedly");
-        let (health, capabilities) = examined.unwrap_or_else(|_| Err(failed()))?;
-        let (session, tops) = started?;
-        Ok(Self { trace, session, health, capabilities, tops: Mutex::new(tops) })
+        let (health, mut capabilities) = examined.unwrap_or_else(|_| Err(failed()))?;
+        let (session, tops, gpu) = started?;
+        capabilities.extend(gpu::capabilities(gpu.as_ref()));
+        Ok(Self { trace, session, health, capabilities, gpu, tops: Mutex::new(tops) })
     }
 
     /// The first rows of a query without filter, more than [`TOP`] where there are more; run once, however often it is
@@ -209,7 +216,13 @@ pub fn outer_wall(evidence: &Evidence) -> Result<Option<Region>> {
 pub fn register_coverage(session: &Session, traces: &[Trace]) -> Result<()> {
     let mut batches = Vec::new();
     for trace in traces {
-        let (_, planes) = examine(trace)?;
+        let (_, mut planes) = examine(trace)?;
+        let gpu = match (&trace.nsight, traces) {
+            (None, _) => None,
+            (Some(_), [_]) => gpu::examine(trace, session)?,
+            (Some(_), _) => gpu::examine(trace, &Session::open(std::slice::from_ref(trace), Limits::default())?)?,
+        };
+        planes.extend(gpu::capabilities(gpu.as_ref()));
         batches.push(coverage_batch(trace, &planes));
     }
     session.register_batches("coverage", Session::plain_schema(&tables::coverage()), batches)
@@ -252,7 +265,7 @@ fn coverage_batch(trace: &Trace, planes: &BTreeMap<&'static str, Capability>) ->
     .expect("columns follow tables::coverage()")
 }
 
-/// The health of a trace, and from it what may be claimed of each plane.
+/// The health of a trace, and from it what may be claimed of each plane that rests on the trace itself.
 fn examine(trace: &Trace) -> Result<(Health, BTreeMap<&'static str, Capability>)> {
     let health = check(trace).map_err(|e| trace.of_input(e))?;
     let activations = activation_records(trace).map_err(|e| trace.of_input(e))?;

@@ -268,7 +268,11 @@ impl NextQuery {
     /// `query --kind KIND` over the same input.
     pub fn query(evidence: &Evidence, kind: &str, purpose: &'static str) -> Self {
         let path = evidence.trace.requested.display().to_string();
-        Self { argv: ["candle-graph", "query", &path, "--kind", kind].map(str::to_owned).to_vec(), purpose }
+        let mut argv = ["candle-graph", "query", &path, "--kind", kind].map(str::to_owned).to_vec();
+        if let Some(dir) = evidence.trace.nsight.as_ref().and_then(|supplied| supplied.dir.as_ref()) {
+            argv.extend(["--nsight-dir".to_owned(), dir.display().to_string()]);
+        }
+        Self { argv, purpose }
     }
 }
 

@@ -7,6 +7,7 @@ pub mod bundle;
 pub mod campaign;
 pub mod documents;
 pub mod export;
+pub mod nsight_manifest;
 pub mod overview;
 pub mod protocol;
 pub mod query;

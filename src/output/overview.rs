@@ -9,6 +9,8 @@ use super::documents::{
     Bounded, Capabilities, CapabilityOut, CountsOut, FindingOut, Input, IssueOut, NextQuery, Provenance, TOOL, Tool,
     capabilities, capability, findings, issues, severity_counts,
 };
+use super::query::gpu;
+pub use super::query::gpu::Gpu;
 use super::rows::{Row, json_rows, shorten_all};
 use crate::error::Result;
 use crate::evidence::{Evidence, is_large};
@@ -31,6 +33,9 @@ pub fn headlines(trace: &Trace) -> Vec<&'static str> {
         "slowest_host",
         "step_split",
     ];
+    for query in crate::evidence::gpu::headlines(trace) {
+        names.push(query);
+    }
     if !is_large(trace) {
         // Where there is anything to find: to plan these takes longer than all the rest.
         if trace.count("ops") > 0 && trace.count("tensors") + trace.count("memory") > 0 {
@@ -165,13 +170,6 @@ pub struct Memory {
     pub physical_by_device: Bounded<Row>,
 }
 
-/// GPU evidence from Nsight reports.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Gpu {
-    pub status: &'static str,
-    pub reason: String,
-}
-
 /// The first rows of a query, and how many there are in all.
 fn bounded(evidence: &Evidence, query: &'static str) -> Result<Bounded<Row>> {
     let (rows, total) = evidence.top_of(query)?;
@@ -202,7 +200,6 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
     };
     let stats = crate::evidence::Row::first(&evidence.top("tensor_stat_totals")?);
     let findings = findings(evidence, true)?;
-    let gpu = plane("gpu_correlation");
     for capability in planes.values_mut() {
         capability.reason = crate::text::shorten(&capability.reason);
     }
@@ -246,7 +243,7 @@ pub fn build(evidence: &Evidence) -> Result<Overview> {
             physical: health.counts.device_memory_samples > 0,
             physical_by_device: bounded(evidence, "device_memory")?,
         },
-        gpu: Gpu { status: "unavailable", reason: gpu.reason },
+        gpu: gpu::headlines(evidence)?,
         findings: Bounded::first(findings, SENTENCES),
         gaps: Bounded::first(evidence.gaps(), SENTENCES),
         deferred: if is_large(&evidence.trace) {
@@ -355,6 +352,11 @@ fn next_queries(evidence: &Evidence, non_finite: bool) -> Vec<NextQuery> {
     add(c.device_intervals > 0, "device-busy", "see how busy each device clock was");
     add(c.tensor_stats > 0, "tensor-stats", "page through scalars and tensor statistics");
     add(c.gradients > 0, "gradient-families", "see the gradients by family");
+    let supplied = evidence.trace.nsight.is_some();
+    add(supplied, "gpu-phases", "see what each label did on the GPU");
+    add(supplied, "gpu-kernels", "rank the kernels");
+    add(supplied, "gpu-attribution-gaps", "see the GPU work that belongs to no label");
+    add(supplied, "gpu-status", "see which reports were read and whether they belong to this run");
     if !sound && c.spans > 0 {
         let select = "SELECT name, start_ns, duration_ns FROM spans ORDER BY start_ns";
         next.push(NextQuery {

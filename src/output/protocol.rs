@@ -10,6 +10,7 @@ use super::documents::{TOOL, Tool};
 use super::redact::REDACTION_SCHEMA;
 use super::{bundle, campaign, overview, query, series, sql, summary};
 use crate::load::bundle::{BUNDLE_SCHEMA, RUN_SCHEMA};
+use crate::load::nsight::CAPTURE_SCHEMA;
 
 /// The document's schema.
 pub const SCHEMA: &str = "candle-graph/protocol/3";
@@ -71,6 +72,7 @@ pub const DOCUMENTS: &[(&str, &str)] = &[
     ("campaign", campaign::MANIFEST_SCHEMA),
     ("campaign-status", campaign::SCHEMA),
     ("evidence", summary::EVIDENCE_SCHEMA),
+    ("nsight-capture", CAPTURE_SCHEMA),
     ("overview", overview::SCHEMA),
     ("protocol", SCHEMA),
     ("publication", bundle::PUBLICATION_SCHEMA),

@@ -12,6 +12,7 @@ use super::redact::{REDACTION_SCHEMA, RedactionRecord};
 use super::{bounds, bundle, campaign, overview, protocol, query, series, sql, summary};
 use crate::evidence::FINDING_QUERIES;
 use crate::load::bundle::{BUNDLE_SCHEMA, Manifest, RUN_SCHEMA};
+use crate::load::nsight::{CAPTURE_SCHEMA, CaptureManifest};
 use crate::query::{Header, QUERIES, parse};
 use crate::session::VIEWS;
 use crate::tables;
@@ -114,6 +115,13 @@ fn query_schema() -> Value {
                 query::Shape::Heaviest => part(generator.root_schema_for::<query::Heaviest>().to_value()),
                 query::Shape::Memory => part(generator.root_schema_for::<query::MemoryResult>().to_value()),
                 query::Shape::FirstNonFinite => part(generator.root_schema_for::<query::FirstNonFinite>().to_value()),
+                query::Shape::Gpu(question) => part(match question {
+                    query::Gpu::Status => generator.root_schema_for::<query::gpu::GpuStatus>().to_value(),
+                    query::Gpu::Correlation => generator.root_schema_for::<query::gpu::GpuCorrelation>().to_value(),
+                    query::Gpu::Phases => generator.root_schema_for::<query::gpu::GpuPhases>().to_value(),
+                    query::Gpu::Kernels => generator.root_schema_for::<query::gpu::GpuKernels>().to_value(),
+                    query::Gpu::Gaps => generator.root_schema_for::<query::gpu::GpuGaps>().to_value(),
+                }),
             };
             json!({"if": {"properties": {"kind": {"const": kind.name}}}, "then": {"properties": {"result": result}}})
         })
@@ -243,6 +251,7 @@ pub fn documents() -> Vec<(String, Value)> {
         ("campaign".to_owned(), generated::<campaign::Manifest>(campaign::MANIFEST_SCHEMA)),
         ("campaign-status".to_owned(), generated::<campaign::CampaignStatus>(campaign::SCHEMA)),
         ("evidence".to_owned(), evidence),
+        ("nsight-capture".to_owned(), generated::<CaptureManifest>(CAPTURE_SCHEMA)),
         ("overview".to_owned(), generated::<overview::Overview>(overview::SCHEMA)),
         ("protocol".to_owned(), generated::<protocol::Protocol>(protocol::SCHEMA)),
         ("publication".to_owned(), generated::<bundle::PublicationReceipt>(bundle::PUBLICATION_SCHEMA)),

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::documents::{
     Capabilities, CountsOut, FindingOut, Input, IssueOut, Provenance, TOOL, Tool, capabilities, findings, issues,
 };
+use super::query::gpu::GpuSummary;
 use super::query::{self as query_kinds, Activations, FirstNonFinite, MemoryResult, Request};
 use super::rows::{Row, json_rows};
 use crate::error::Result;
@@ -69,6 +70,7 @@ pub struct Summary {
     pub tensor_stats: Vec<Row>,
     pub first_non_finite: FirstNonFinite,
     pub memory: MemoryResult,
+    pub gpu: GpuSummary,
 }
 
 fn whole(evidence: &Evidence, name: &str) -> Result<Vec<Row>> {
@@ -115,6 +117,7 @@ pub fn build(evidence: &Evidence) -> Result<Summary> {
         tensor_stats: whole(evidence, "tensor_stats")?,
         first_non_finite: query_kinds::first_non_finite(evidence, &everything)?,
         memory: query_kinds::memory(evidence, &everything)?,
+        gpu: query_kinds::gpu::summary(evidence)?,
     })
 }
 

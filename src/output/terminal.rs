@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::documents::Bounded;
 use super::overview::{Deferred, Overview};
 use super::rows::Row;
 use crate::text::{bytes, count, duration, printable, shorten, shorten_to};
@@ -132,6 +133,7 @@ pub fn overview(o: &Overview, style: Style) -> String {
     timing(&mut out, o, style);
     operations(&mut out, o, style);
     gradients_and_memory(&mut out, o, style);
+    gpu(&mut out, o, style);
     evidence(&mut out, o, style);
     let _ = writeln!(out, "\n{}", style.heading("Next"));
     for next in &o.next_queries {
@@ -263,6 +265,43 @@ fn gradients_and_memory(out: &mut String, o: &Overview, style: Style) {
             })
             .collect();
         grid(out, style, &["device", "samples", "least used", "most used", "reserved"], &rows);
+    }
+}
+
+/// What Nsight reports say, where any were supplied.
+fn gpu(out: &mut String, o: &Overview, style: Style) {
+    let gpu = &o.gpu;
+    let Some(binding) = gpu.provenance_binding else { return };
+    section(out, style, &format!("GPU  Nsight reports, {binding}"), 0, 0);
+    sentence(out, &gpu.reason);
+    let failed: Vec<&str> =
+        gpu.reports.iter().filter(|(_, state)| **state == "failed").map(|(name, _)| *name).collect();
+    if !failed.is_empty() {
+        sentence(out, &format!("not readable: {}; query --kind gpu-status says why", failed.join(", ")));
+    }
+    let mut table =
+        |title: &str, columns: &[&str], list: &Option<Bounded<Row>>, cells: &dyn Fn(&Row) -> Vec<String>| {
+            let Some(list) = list.as_ref().filter(|list| !list.rows.is_empty()) else { return };
+            let part = if list.truncated { format!("  {} of {}", list.displayed, list.total) } else { String::new() };
+            let title = format!("{title}{part}");
+            let header: Vec<&str> = std::iter::once(title.as_str()).chain(columns.iter().copied()).collect();
+            grid(out, style, &header, &list.rows.iter().map(cells).collect::<Vec<_>>());
+        };
+    table("device", &["busy", "of", "idle", "kernels", "copies alone"], &gpu.devices, &|r| {
+        let [busy, of, idle, copies] = ["busy_ns", "window_ns", "idle_ns", "exposed_copy_ns"].map(|c| time(r, c));
+        vec![text(r, "device"), busy, of, idle, number(r, "kernels"), copies]
+    });
+    table("label", &["attribution", "busy", "of", "share", "kernels"], &gpu.phases, &|r| {
+        let [busy, of] = ["gpu_busy_ns", "projected_duration_ns"].map(|c| time(r, c));
+        vec![text(r, "label"), text(r, "attribution"), busy, of, share(r, "busy_share"), number(r, "kernels")]
+    });
+    table("kernel", &["total", "calls", "mean"], &gpu.kernels, &|r| {
+        let calls = if r.contains_key("kernels") { "kernels" } else { "instances" };
+        vec![text(r, "name"), time(r, "total_ns"), number(r, calls), time(r, "mean_ns")]
+    });
+    if let Some(outside) = gpu.outside_share.filter(|share| *share > 0.0) {
+        let percent = outside * 100.0;
+        sentence(out, &format!("{percent:.1}% of the GPU time belongs to no label; query --kind gpu-attribution-gaps"));
     }
 }
 

@@ -20,7 +20,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result, one_line};
-use crate::evidence::{Evidence, is_large};
+use crate::evidence::{Evidence, gpu, is_large};
 use crate::load::Trace;
 use crate::load::bundle::{layout, table_path};
 use crate::output::redact::RedactionRecord;
@@ -42,6 +42,27 @@ struct Derived {
     sound: bool,
     /// Whether it takes seconds, or as much room as the trace, where events are many: then it is left to be asked for.
     deep: bool,
+    needs: Needs,
+}
+
+/// Which Nsight reports must have been read.
+#[derive(Clone, Copy)]
+enum Needs {
+    None,
+    Timeline,
+    Ranges,
+    Join,
+}
+
+impl Needs {
+    fn hold(self, trace: &Trace) -> bool {
+        match self {
+            Needs::None => true,
+            Needs::Timeline => gpu::lacking(trace, &["gpu_trace"]).is_none(),
+            Needs::Ranges => gpu::lacking_ranges(trace).is_none(),
+            Needs::Join => gpu::lacking_join(trace).is_none(),
+        }
+    }
 }
 
 /// Whose rows.
@@ -53,11 +74,15 @@ enum Rows {
 }
 
 const fn query(table: &'static str) -> Derived {
-    Derived { table, rows: Rows::Query(table), sound: false, deep: false }
+    Derived { table, rows: Rows::Query(table), sound: false, deep: false, needs: Needs::None }
 }
 
 const fn view(table: &'static str, statement: &'static str) -> Derived {
-    Derived { table, rows: Rows::View(statement), sound: false, deep: false }
+    Derived { table, rows: Rows::View(statement), sound: false, deep: false, needs: Needs::None }
+}
+
+const fn nsight(table: &'static str, needs: Needs) -> Derived {
+    Derived { needs, ..query(table) }
 }
 
 const fn sound(d: Derived) -> Derived {
@@ -76,7 +101,7 @@ const DERIVED: &[Derived] = &[
     sound(query("host_hotspots")),
     sound(query("critical_path")),
     query("labels"),
-    Derived { table: "op_totals", rows: Rows::Query("ops"), sound: false, deep: false },
+    Derived { table: "op_totals", rows: Rows::Query("ops"), sound: false, deep: false, needs: Needs::None },
     deep(query("op_work_by_name")),
     query("device_busy"),
     sound(query("slowest_device")),
@@ -89,6 +114,16 @@ const DERIVED: &[Derived] = &[
     deep(view("storage_lifetimes", "SELECT * FROM storage_lifetimes ORDER BY run_id, alloc_seq, device, storage_id")),
     query("gradient_families"),
     query("first_non_finite"),
+    nsight("gpu_correlation", Needs::Ranges),
+    nsight("gpu_phases", Needs::Ranges),
+    nsight("gpu_phase_kernels", Needs::Join),
+    nsight("gpu_phase_copies", Needs::Join),
+    nsight("gpu_attribution_totals", Needs::Join),
+    nsight("gpu_attribution_gaps", Needs::Join),
+    nsight("gpu_launches", Needs::Join),
+    nsight("gpu_busy", Needs::Timeline),
+    nsight("gpu_hotspots", Needs::Timeline),
+    nsight("gpu_memory_operations", Needs::Timeline),
 ];
 
 impl Derived {
@@ -171,6 +206,7 @@ pub(super) fn write(evidence: &Evidence, extra: &Extra, dir: &Path) -> Result<()
         .iter()
         .filter(|d| !d.sound || evidence.health.is_sound())
         .filter(|d| !d.deep || !is_large(&evidence.trace))
+        .filter(|d| d.needs.hold(&evidence.trace))
         .collect();
     // Each query reads in one order; two at a time keep two cores busy, and more would hold more rows in memory.
     let next = AtomicUsize::new(0);
@@ -278,8 +314,11 @@ fn evidence_document(evidence: &Evidence, extra: &Extra) -> Result<Value> {
     }
     fields.insert("schema".to_owned(), json!(EVIDENCE_SCHEMA));
     fields.insert("tables_schema".to_owned(), json!(TABLES_SCHEMA));
-    let recorded: serde_json::Map<String, Value> =
-        evidence.trace.rows.iter().map(|(table, rows)| ((*table).to_owned(), json!(rows))).collect();
+    let recorded: serde_json::Map<String, Value> = {
+        let events = tables::events();
+        let recorded = events.iter().filter_map(|t| Some((t.name, evidence.trace.rows.get(t.name)?)));
+        recorded.map(|(table, rows)| (table.to_owned(), json!(rows))).collect()
+    };
     fields.insert("recorded_rows".to_owned(), Value::Object(recorded));
     let left_out = DERIVED.iter().filter(|d| d.deep && is_large(&evidence.trace));
     let left_out: Vec<Value> = left_out.map(|d| json!({"table": d.table, "query": d.source()})).collect();

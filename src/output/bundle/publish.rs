@@ -3,7 +3,7 @@
 //! neighbours: the stage (`stage`), derived files (`derived`), signatures (`sign`).
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use candle_graph_record::parquet_sink::writer_properties;
 use candle_graph_record::table::TableSpec;
@@ -13,8 +13,8 @@ use super::derived::{self, Extra, json_bytes};
 use super::stage::{self, Purpose, Stage};
 use super::{PublicationReceipt, SigningKey, semantic, sign};
 use crate::error::{Error, Result, one_line};
-use crate::load::Trace;
 use crate::load::bundle::{self, Manifest, Verified, layout, table_path};
+use crate::load::{Trace, nsight};
 use crate::output::redact::Redaction;
 use crate::tables;
 
@@ -116,15 +116,15 @@ fn refuse_place(trace: &Trace, destination: &Path) -> Result<()> {
 fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
     let folder = dir.join(layout::TABLES);
     std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
-    let carried_along = trace.kept_nsight()?;
-    let nsight = match how.nsight_dir {
+    let carried_along = trace.kept_nsight();
+    let supplied = match how.nsight_dir {
         Some(_) if !carried_along.is_empty() => {
             return Err(Error::input(
                 &trace.requested,
                 "carries Nsight reports already; publish its trace with others",
             ));
         }
-        Some(source) => nsight_files(source)?,
+        Some(source) => nsight::list(source)?,
         None => carried_along,
     };
     let before = match trace.bundle.as_ref().and_then(|b| b.manifest.entry(layout::REDACTION)) {
@@ -133,7 +133,7 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
             Some(semantic::read_redaction(&trace.kept(layout::REDACTION)?, &trace.requested.join(layout::REDACTION))?)
         }
     };
-    let mut redaction = if how.redact { Some(Redaction::of(trace, &nsight)?) } else { None };
+    let mut redaction = if how.redact { Some(Redaction::of(trace, &supplied)?) } else { None };
     let run = match &mut redaction {
         Some(redaction) => redaction.run(&trace.run),
         None => trace.run.clone(),
@@ -154,10 +154,10 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
         }
     }
     let mut carried = Vec::new();
-    if !nsight.is_empty() {
+    if !supplied.is_empty() {
         let folder = dir.join(layout::NSIGHT);
         std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
-        for source in &nsight {
+        for source in &supplied {
             let name = source.file_name().and_then(|n| n.to_str()).unwrap_or_default();
             // A name tells as much as a text.
             let name = redaction.as_mut().map_or_else(|| name.to_owned(), |redaction| redaction.text(name));
@@ -169,6 +169,8 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
             let bytes = std::fs::metadata(&target).map_err(Error::io("read", &target))?.len();
             carried.push((name, bytes));
         }
+        // From what was staged: a redaction may have changed it.
+        nsight::import(&nsight::list(&dir.join(layout::NSIGHT))?, &run.run_id, &dir.join(layout::TABLES))?;
     }
     let redaction = match (redaction.map(|r| r.record()), before) {
         (Some(now), Some(before)) => Some(now.after(&before)),
@@ -211,42 +213,6 @@ fn one_file(trace: &Trace, spec: &TableSpec, target: &Path) -> Result<()> {
         writer.write(&batch).map_err(parquet)?;
     }
     writer.close().map(drop).map_err(parquet)
-}
-
-/// The files of a directory of Nsight reports, by name: flat, regular files alone.
-fn nsight_files(dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    if !dir.is_dir() {
-        return Err(Error::input(dir, "is no directory; --nsight-dir takes one that holds Nsight reports"));
-    }
-    for entry in std::fs::read_dir(dir).map_err(Error::io("read directory", dir))? {
-        let path = entry.map_err(Error::io("read directory", dir))?.path();
-        let metadata = std::fs::symlink_metadata(&path).map_err(Error::io("read", &path))?;
-        if !metadata.is_file() {
-            let what = match metadata.file_type() {
-                t if t.is_symlink() => "a symbolic link",
-                t if t.is_dir() => "a directory",
-                _ => "no regular file",
-            };
-            return Err(Error::input(
-                path,
-                format!("is {what}; a directory of Nsight reports holds regular files alone"),
-            ));
-        }
-        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-        if !bundle::is_bundle_path(&format!("{}/{name}", layout::NSIGHT)) {
-            return Err(Error::input(
-                path,
-                "has a name that no bundle can hold (hidden, not UTF-8, or with control characters)",
-            ));
-        }
-        files.push(path);
-    }
-    files.sort();
-    if files.is_empty() {
-        return Err(Error::input(dir, "holds no Nsight report"));
-    }
-    Ok(files)
 }
 
 /// Copies a regular file, whatever it becomes meanwhile.

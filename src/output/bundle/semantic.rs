@@ -66,7 +66,7 @@ pub fn verify(dir: &Path, options: &VerifyOptions<'_>) -> Result<VerifyDocument>
         });
     }
     let (verified, semantic) = if options.semantic {
-        let trace = load::open(dir, Options::default())?;
+        let trace = load::open(dir, Options { reports: true, ..Options::default() })?;
         let Some(verified) = trace.bundle.clone() else { return Err(Error::input(dir, "is no bundle")) };
         (verified, Semantic { status: "rederived_match", files: rederive(dir, trace)? })
     } else {
@@ -96,6 +96,10 @@ fn rederive(dir: &Path, trace: load::Trace) -> Result<u64> {
     let scratch = crate::load::scratch_dir()?;
     let folder = scratch.path().join(layout::TABLES);
     std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
+    let supplied = trace.kept_nsight();
+    if !supplied.is_empty() {
+        crate::load::nsight::import(&supplied, &trace.run.run_id, &folder).map_err(|e| trace.of_input(e))?;
+    }
     derived::write(&derived::examine(trace)?, &extra, scratch.path())?;
 
     let again = bundle::hash_all(scratch.path(), &super::publish::file_paths(scratch.path())?)?;

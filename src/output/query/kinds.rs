@@ -1,7 +1,7 @@
 //! The catalogue of query kinds: what an agent may ask for by name.
 //! In: nothing. Out: each kind's name, query, needs. Left to neighbours: answering.
 
-use super::{Kind, Shape};
+use super::{Gpu, Kind, Shape};
 
 const fn collection(name: &'static str, query: &'static str, plane: &'static str, about: &'static str) -> Kind {
     Kind { name, shape: Shape::Collection(query), needs_sound: false, plane, about }
@@ -91,6 +91,36 @@ pub const KINDS: &[Kind] = &[
         Shape::FirstNonFinite,
         "",
         "where the first NaN or infinity was seen, and what it reached",
+    ),
+    document(
+        "gpu-status",
+        Shape::Gpu(Gpu::Status),
+        "gpu_correlation",
+        "which Nsight reports were read, whether they belong to the run, how busy each GPU was",
+    ),
+    document(
+        "gpu-correlation",
+        Shape::Gpu(Gpu::Correlation),
+        "gpu_correlation",
+        "which labels were expected on the GPU, and which were seen there",
+    ),
+    document(
+        "gpu-phases",
+        Shape::Gpu(Gpu::Phases),
+        "gpu_correlation",
+        "what each label did on the GPU: busy time, kernels, copies",
+    ),
+    document(
+        "gpu-kernels",
+        Shape::Gpu(Gpu::Kernels),
+        "gpu_correlation",
+        "kernels and memory operations by name, and the calls that launched them",
+    ),
+    document(
+        "gpu-attribution-gaps",
+        Shape::Gpu(Gpu::Gaps),
+        "gpu_correlation",
+        "GPU work that belongs to no label, and labels without any",
     ),
     document("capabilities", Shape::Capabilities, "", "what may be claimed of each evidence plane, and why"),
 ];

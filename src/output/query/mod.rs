@@ -4,6 +4,7 @@
 
 mod activations;
 mod collection;
+pub mod gpu;
 mod heaviest;
 mod kinds;
 mod memory;
@@ -53,6 +54,18 @@ pub enum Shape {
     Memory,
     /// Where the first value that is not finite was seen, and what it reached.
     FirstNonFinite,
+    /// What Nsight reports say of the GPU.
+    Gpu(Gpu),
+}
+
+/// A question about the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gpu {
+    Status,
+    Correlation,
+    Phases,
+    Kernels,
+    Gaps,
 }
 
 /// One kind of query.
@@ -183,6 +196,7 @@ pub fn refuse_flags(kind: &Kind, request: &Request) -> Result<()> {
                 Shape::Ranking(..) | Shape::Activations | Shape::Heaviest => {
                     format!("it is a ranking of at most {RANKING} rows")
                 }
+                Shape::Gpu(_) => format!("its lists have at most {RANKING} rows; `candle-graph sql` reads all of them"),
                 Shape::Capabilities => "it is always whole".to_owned(),
                 Shape::Memory | Shape::FirstNonFinite => "it has no pages; --all gives every row".to_owned(),
             };
@@ -212,6 +226,11 @@ pub fn build(evidence: &Evidence, kind: &'static Kind, request: &Request) -> Res
         Shape::Heaviest => value(&heaviest::result(evidence)?)?,
         Shape::Memory => value(&memory::result(evidence, request)?)?,
         Shape::FirstNonFinite => value(&non_finite::result(evidence, request)?)?,
+        Shape::Gpu(Gpu::Status) => value(&gpu::status(evidence)?)?,
+        Shape::Gpu(Gpu::Correlation) => value(&gpu::correlation(evidence)?)?,
+        Shape::Gpu(Gpu::Phases) => value(&gpu::phases(evidence)?)?,
+        Shape::Gpu(Gpu::Kernels) => value(&gpu::kernels(evidence)?)?,
+        Shape::Gpu(Gpu::Gaps) => value(&gpu::gaps(evidence)?)?,
     };
     let short = |text: &Option<String>| text.as_deref().map(|t| if request.all { t.to_owned() } else { shorten(t) });
     Ok(QueryDocument {

@@ -4,6 +4,7 @@
 
 mod cost;
 mod device;
+mod gpu;
 mod markdown;
 mod memory;
 mod numerics;
@@ -82,6 +83,7 @@ pub fn markdown(evidence: &Evidence, extra: &Extra) -> Result<String> {
     memory::logical(&mut page, &source)?;
     memory::physical(&mut page, &source)?;
     device::clocks(&mut page, &source)?;
+    gpu::gpu(&mut page, &source)?;
     numerics::gradients(&mut page, &source)?;
     numerics::statistics(&mut page, &source)?;
     page.heading(2, "What is wrong");

@@ -80,17 +80,11 @@ fn below_health(reason: &str) -> String {
 
 /// Planes from the weakest to the strongest, gaps that no plane speaks of, parts left out.
 pub(super) fn unknown(page: &mut Page, source: &Source<'_>) {
-    const UNREAD: &str = "Nsight files were supplied and are carried unchanged; none was read";
     let planes = &source.evidence.capabilities;
-    // Files that lie in the bundle were supplied, whatever the trace knows of them.
-    let reason = |name: &str, reason: &str| match (name, source.extra.nsight_files.is_empty()) {
-        ("gpu_correlation" | "provenance_binding", false) => UNREAD.to_owned(),
-        _ => below_health(reason),
-    };
     let mut rows: Vec<(String, String, String)> = Vec::new();
     for level in [Level::Invalid, Level::Unavailable, Level::Partial, Level::Complete] {
         for (name, plane) in planes.iter().filter(|(_, plane)| plane.level == level) {
-            rows.push((format!("`{name}`"), marked(level), reason(name, &plane.reason)));
+            rows.push((format!("`{name}`"), marked(level), below_health(&plane.reason)));
         }
     }
     let said = |gap: &str| planes.values().any(|plane| plane.reason == gap);

@@ -1,0 +1,120 @@
+//! What may be claimed of the GPU: which reports were read, whether they belong to the trace, and whether its labels were
+//! seen there.
+//! In: a trace with Nsight reports, and a session over it. Out: two capabilities, the ledger. Left to neighbours: rows.
+
+use crate::analysis::correlation::Ledger;
+use crate::error::Result;
+use crate::load::Trace;
+use crate::load::nsight::State;
+use crate::query::{self, Filter, Page};
+use crate::session::Session;
+
+use super::capabilities::{Capability, Level, capability};
+use super::provenance::{Binding, BindingState, binding};
+
+/// The planes that rest on Nsight reports.
+pub const PLANES: [&str; 2] = ["gpu_correlation", "provenance_binding"];
+
+/// What is known of the GPU.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    pub binding: Binding,
+    /// Which labels were seen, or why that is not known.
+    pub ledger: Result<Ledger, String>,
+}
+
+/// Whether the report whose rows are in `table` was read.
+fn is_read(trace: &Trace, table: &str) -> bool {
+    let report = trace.nsight.as_ref().and_then(|supplied| supplied.report(table));
+    report.is_some_and(|r| r.state == State::Available)
+}
+
+/// Why the rows of `tables` are not all known, if they are not; `None`: every one was read.
+pub fn lacking(trace: &Trace, tables: &[&str]) -> Option<String> {
+    let Some(supplied) = &trace.nsight else { return Some("no Nsight reports were supplied".to_owned()) };
+    let reasons: Vec<String> = tables
+        .iter()
+        .filter(|table| !is_read(trace, table))
+        .filter_map(|table| supplied.report(table)?.reason.clone())
+        .collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// Why GPU operations cannot be attributed to ranges by correlation id, if they cannot.
+pub fn lacking_join(trace: &Trace) -> Option<String> {
+    let join = lacking(trace, &["gpu_trace", "cuda_api_trace"]);
+    let ranges = ["nvtx_pushpop_trace", "nvtx_gpu_proj"].iter().any(|table| is_read(trace, table));
+    match join {
+        None if !ranges => lacking(trace, &["nvtx_pushpop_trace", "nvtx_gpu_proj"]),
+        other => other,
+    }
+}
+
+/// Why it is not known which labels ran on the GPU, if it is not.
+pub fn lacking_ranges(trace: &Trace) -> Option<String> {
+    if is_read(trace, "nvtx_gpu_proj") { None } else { lacking_join(trace).and(lacking(trace, &["nvtx_gpu_proj"])) }
+}
+
+/// Queries whose rows an overview shows of a GPU, as far as their reports were read.
+pub fn headlines(trace: &Trace) -> Vec<&'static str> {
+    let timeline = lacking(trace, &["gpu_trace"]).is_none();
+    let queries: [(bool, &'static str); 5] = [
+        (timeline, "gpu_busy"),
+        (timeline, "gpu_hotspots"),
+        (!timeline && lacking(trace, &["gpu_kernels"]).is_none(), "gpu_kernel_summary"),
+        (lacking_ranges(trace).is_none(), "gpu_phases"),
+        (lacking_join(trace).is_none(), "gpu_attribution_totals"),
+    ];
+    queries.into_iter().filter(|(wanted, _)| *wanted).map(|(_, query)| query).collect()
+}
+
+/// Examines the Nsight reports of a trace; `None` without any. `session` is over this trace alone.
+///
+/// # Errors
+/// The engine's own failures.
+pub(super) fn examine(trace: &Trace, session: &Session) -> Result<Option<Gpu>> {
+    let Some(binding) = binding(trace) else { return Ok(None) };
+    let ledger = match lacking_ranges(trace) {
+        Some(reason) => Err(reason),
+        None => Ok(Ledger::of(&query::rows(session, "gpu_correlation", &Filter::default(), Page::ALL)?)),
+    };
+    Ok(Some(Gpu { binding, ledger }))
+}
+
+/// The capabilities of both planes.
+pub(super) fn capabilities(gpu: Option<&Gpu>) -> [(&'static str, Capability); 2] {
+    let none = || capability(Level::Unavailable, "no Nsight reports were supplied", "none");
+    let Some(gpu) = gpu else { return PLANES.map(|plane| (plane, none())) };
+    let source = "capture-manifest.json and the supplied files";
+    let bound = match gpu.binding.state {
+        BindingState::Bound => {
+            capability(Level::Complete, "the capture manifest names this run, its labels and these very files", source)
+        }
+        BindingState::Partial => capability(Level::Partial, gpu.binding.reasons.join("; "), source),
+        BindingState::Mismatch => capability(Level::Invalid, gpu.binding.reasons.join("; "), source),
+    };
+    let source = "nvtx_gpu_proj_trace, or ranges joined to GPU operations by correlation id";
+    let correlation = match &gpu.ledger {
+        Err(reason) => capability(Level::Unavailable, reason.clone(), "none"),
+        Ok(ledger) if ledger.expected.is_empty() => capability(
+            Level::Partial,
+            "the contract expects no label on a GPU, so nothing can be missing or complete",
+            source,
+        ),
+        Ok(ledger) => {
+            let seen = format!("{} of {} expected labels have GPU work", ledger.matched.len(), ledger.expected.len());
+            let wrong: Vec<String> = ledger.problems().into_iter().map(|(n, how)| format!("{n} {how}")).collect();
+            match (wrong.is_empty(), gpu.binding.state) {
+                (true, BindingState::Bound) => capability(Level::Complete, seen, source),
+                (true, _) => capability(
+                    Level::Partial,
+                    format!("{seen}, but nothing proves that the reports are of this run"),
+                    source,
+                ),
+                (false, _) => capability(Level::Partial, format!("{seen}; labels {}", wrong.join(", ")), source),
+            }
+        }
+    };
+    let observed = gpu.ledger.as_ref().ok().map(|ledger| ledger.observed.len() as u64);
+    [(PLANES[0], Capability { observed, ..correlation }), (PLANES[1], bound)]
+}
