@@ -24,6 +24,16 @@ EVENT_TABLES = [
     "device_intervals",
     "edges",
 ]
+NSIGHT_TABLES = [
+    "gpu_trace",
+    "gpu_kernels",
+    "cuda_api",
+    "gpu_mem_time",
+    "nvtx_gpu_proj",
+    "cuda_api_trace",
+    "nvtx_pushpop_trace",
+    "nsight_reports",
+]
 VIEWS = [
     "measured_region",
     "span_scopes",
@@ -43,6 +53,19 @@ VIEWS = [
     "peak_storages",
     "storages",
     "span_memory",
+    "gpu_devices",
+    "gpu_unions",
+    "semantic_labels",
+    "gpu_sources",
+    "nvtx_ranges",
+    "gpu_calls",
+    "range_covers",
+    "gpu_call_places",
+    "range_calls",
+    "range_operations",
+    "label_covers",
+    "label_operations",
+    "label_attribution",
 ]
 # Kinds of `query` that have pages and a filter, and of these the ones that have rows for a digits trace.
 COLLECTIONS = ["labels", "hotspots", "spans", "ops", "work", "tensors", "tensor-stats", "gradients"]
@@ -137,6 +160,9 @@ def columns_of(text):
     for line in text.splitlines():
         if not line.startswith("--"):
             break
+        if line.startswith("--     ") and inside:
+            # The meaning goes on.
+            continue
         if line.startswith("--   ") and inside:
             name, rest = line[5:].split(" (", 1)
             columns[name] = rest.split("): ", 1)[0].rsplit(", ", 1)[0]
@@ -168,14 +194,20 @@ def read_table(path):
     return pq.read_table(path, partitioning=None).replace_schema_metadata(None)
 
 
-def export_tables(cli, traces, folder):
-    """Every event table of every trace as one Parquet file a table, the empty ones too."""
+def inputs(traces, nsight=None):
+    """Traces as arguments of the command line, with the folder of Nsight reports that belongs to them."""
+    return (*traces, *(("--nsight-dir", nsight) if nsight else ()))
+
+
+def export_tables(cli, traces, folder, nsight=None):
+    """Every stored table of every trace as one Parquet file a table, the empty ones too."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = [*EVENT_TABLES, "run"]
+    names = [*EVENT_TABLES, *NSIGHT_TABLES, "run"]
+    given = inputs(traces, nsight)
     for name, answer in zip(
         names,
         cli.batch(
-            ("sql", *traces, f"SELECT * FROM {name}", "--format", "parquet", "-o", folder / f"{name}.parquet")
+            ("sql", *given, f"SELECT * FROM {name}", "--format", "parquet", "-o", folder / f"{name}.parquet")
             for name in names
         ),
     ):

@@ -41,6 +41,8 @@ def desk(tmp_path_factory, digits):
     (desk / "digits.trace").symlink_to(digits)
     (desk / "queries").symlink_to(REPO / "queries")
     (desk / "docs").symlink_to(REPO / "docs")
+    (desk / "tests" / "fixtures").mkdir(parents=True)
+    (desk / "tests" / "fixtures" / "nsight").symlink_to(REPO / "tests" / "fixtures" / "nsight")
     return desk
 
 

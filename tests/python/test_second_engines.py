@@ -8,10 +8,13 @@ import pytest
 from conftest import OUTSIDE
 from harness import (
     EVENT_TABLES,
+    NSIGHT_TABLES,
+    REPOSITORY,
     assert_rows,
     bound,
     columns_of,
     export_tables,
+    inputs,
     level_p99,
     of_run,
     query_files,
@@ -20,6 +23,10 @@ from harness import (
 )
 
 QUERIES = query_files()
+TEXTS = QUERIES | view_files()
+FIXTURES = REPOSITORY / "tests/fixtures"
+# Made-up captures with Nsight reports: a trace, and a folder of the same name.
+CAPTURES = {trace.stem: trace for trace in sorted(FIXTURES.glob("nsight/*.jsonl"))}
 ARROW = {
     "Int64": pa.int64(),
     "Float64": pa.float64(),
@@ -51,6 +58,17 @@ IN_PACKET = {
     "spans": ("graph", "spans"),
     "call_edges": ("graph", "edges"),
 }
+
+
+def tables_of(name):
+    """The tables that a query or view reads, through other views too."""
+    line = next(line for line in TEXTS[name].splitlines() if line.startswith("-- Reads: "))
+    named = line.removeprefix("-- Reads: ").split(", ")
+    return {table for n in named for table in (tables_of(n) if n in view_files() else [n])}
+
+
+OVER_REPORTS = [name for name in TEXTS if tables_of(name) & {*NSIGHT_TABLES}]
+WITHOUT_REPORTS = [name for name in TEXTS if name not in OVER_REPORTS]
 
 
 def parameters(text, label=None, label_prefix=None):
@@ -92,7 +110,7 @@ ENGINES = {"duckdb": Duck, "datafusion": DataFusion}
 
 def own_files(trace, exported):
     """The files a trace holds, and for a table without rows an empty one."""
-    own = {name: trace / "tables" / f"{name}.parquet" for name in EVENT_TABLES}
+    own = {name: trace / "tables" / f"{name}.parquet" for name in [*EVENT_TABLES, *NSIGHT_TABLES]}
     own["run"] = trace / "run.parquet"
     assert [n for n, f in own.items() if not f.exists()], "digits leaves some table empty"
     return {name: file if file.exists() else exported[name] for name, file in own.items()}
@@ -133,22 +151,57 @@ def ordered(view):
     return f"SELECT * FROM {view} ORDER BY {', '.join(f'{name} NULLS FIRST' for name in columns)}"
 
 
-def reference(cli, traces):
-    """What the command line gives for every query and view, with every parameter NULL."""
-    texts = {name: bound(text) for name, text in QUERIES.items()}
-    texts |= {name: ordered(name) for name in view_files()}
-    answers = cli.batch(("sql", *traces, text, "--format", "json") for text in texts.values())
-    return {name: answer.json["rows"] for name, answer in zip(texts, answers)}
+def statement(name):
+    """A query as it is, or every row of a view."""
+    return QUERIES.get(name) or ordered(name)
+
+
+def reference(cli, *given, names=tuple(TEXTS)):
+    """What the command line gives for queries and views over these inputs, with every parameter NULL."""
+    answers = cli.batch(("sql", *given, bound(statement(name)), "--format", "json") for name in names)
+    return {name: answer.json["rows"] for name, answer in zip(names, answers)}
 
 
 @pytest.fixture(scope="module")
 def digits_reference(cli, digits):
-    return reference(cli, [digits])
+    return reference(cli, digits)
 
 
 @pytest.fixture(scope="module")
 def outside_reference(cli, outside):
-    return reference(cli, outside.values())
+    return reference(cli, *outside.values(), names=WITHOUT_REPORTS)
+
+
+@pytest.fixture(scope="module")
+def bundles(cli, tmp_path_factory):
+    """Every capture published with its reports."""
+    folder = tmp_path_factory.mktemp("bundles")
+    for name, trace in CAPTURES.items():
+        done = cli("report", trace, "--nsight-dir", trace.with_suffix(""), "--bundle", folder / name)
+        assert done.code == 0, done.err
+    return [folder / name for name in CAPTURES]
+
+
+# Each by itself, and all of them beside traces without reports; and which files are tried over it.
+WORLDS = {name: OVER_REPORTS for name in CAPTURES} | {"together": list(TEXTS)}
+
+
+@pytest.fixture(scope="module")
+def worlds(cli, bundles, tmp_path_factory):
+    """Of each world its Parquet files and the rows of the command line."""
+    given = {name: ([trace], trace.with_suffix("")) for name, trace in CAPTURES.items()}
+    given["together"] = ([*bundles, *sorted(FIXTURES.glob("*.jsonl"))], None)
+    found = {}
+    for name, (traces, nsight) in given.items():
+        files = export_tables(cli, traces, tmp_path_factory.mktemp(f"world-{name}"), nsight)
+        found[name] = (files, reference(cli, *inputs(traces, nsight), names=WORLDS[name]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def opened(worlds):
+    """An engine over each world."""
+    return {(world, name): engine(files) for world, (files, _) in worlds.items() for name, engine in ENGINES.items()}
 
 
 def assert_types(table, text):
@@ -187,7 +240,7 @@ def test_view_on_digits(on_digits, digits_reference, name):
     assert_rows(table.to_pylist(), digits_reference[name], name)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", [name for name in QUERIES if name in WITHOUT_REPORTS])
 def test_query_over_many_runs(on_outside, outside_reference, name):
     table = on_outside(QUERIES[name], **parameters(QUERIES[name]))
     assert_types(table, QUERIES[name])
@@ -195,11 +248,33 @@ def test_query_over_many_runs(on_outside, outside_reference, name):
     assert_query(found, expected, name)
 
 
-@pytest.mark.parametrize("name", view_files())
+@pytest.mark.parametrize("name", [name for name in view_files() if name in WITHOUT_REPORTS])
 def test_view_over_many_runs(on_outside, outside_reference, name):
     table = on_outside(ordered(name))
     assert_types(table, view_files()[name])
     assert_rows(table.to_pylist(), outside_reference[name], name)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("world", "name"), [(world, name) for world, names in WORLDS.items() for name in names])
+def test_with_nsight_reports(opened, worlds, name, world, engine):
+    table = opened[world, engine](statement(name), **parameters(statement(name)))
+    assert_types(table, TEXTS[name])
+    assert_query(table.to_pylist(), worlds[world][1][name], name)
+
+
+def test_every_file_has_rows_somewhere(digits_reference, outside_reference, worlds):
+    """Engines that agree on no rows agree on nothing."""
+    references = [digits_reference, outside_reference, *(rows for _, rows in worlds.values())]
+    assert [name for name in TEXTS if not any(rows.get(name) for rows in references)] == []
+
+
+def test_without_reports_there_are_tables_without_rows(on_digits, digits_reference):
+    """And what is asked of nothing but reports is answered with nothing."""
+    for name in NSIGHT_TABLES:
+        assert on_digits(f"SELECT * FROM {name}").num_rows == 0
+    alone = [name for name in OVER_REPORTS if tables_of(name) <= {*NSIGHT_TABLES}]
+    assert [name for name in alone if digits_reference[name]] == []
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -243,6 +318,10 @@ VALUES = {
     "series_tensor_stats": ("loss", "gradient"),
     "series_gradients": ("model/layer0.weight", "model/"),
 }
+# Over the first capture, whose labels these are.
+CAPTURE = "golden"
+OF_CAPTURE = {n: t for n, t in QUERIES.items() if n.startswith("gpu_") and takes(t, "label")}
+VALUES |= {name: ("trainer/forward", "trainer/") for name in OF_CAPTURE}
 
 
 def test_every_parameter_is_tried():
@@ -259,7 +338,11 @@ def filtered(cli, digits, digits_reference):
     for name, (label, prefix) in VALUES.items():
         for filter_ in ({"label": label}, {"label_prefix": prefix}):
             flag, value = next(iter(filter_.items()))
-            if name in RANKED or name.startswith(("activations_by", "series_")):
+            if name in OF_CAPTURE:
+                trace = CAPTURES[CAPTURE]
+                given = inputs([trace], trace.with_suffix(""))
+                call = ("sql", *given, bound(QUERIES[name], **filter_), "--format", "json")
+            elif name in RANKED or name.startswith(("activations_by", "series_")):
                 call = ("sql", digits, bound(QUERIES[name], **filter_), "--format", "json")
             else:
                 kind = KIND_OF.get(name, name)
@@ -270,23 +353,33 @@ def filtered(cli, digits, digits_reference):
     return {key: (filter_, found) for (key, (filter_, _)), found in zip(calls.items(), rows)}
 
 
+@pytest.fixture(scope="module")
+def asked(on_digits, digits_reference, opened, worlds):
+    """The engine and the unfiltered rows of the inputs over which a query's parameters are tried."""
+    kind = next(name for name, engine in ENGINES.items() if type(on_digits) is engine)
+    of_capture = (opened[CAPTURE, kind], worlds[CAPTURE][1])
+    return lambda name: of_capture if name in OF_CAPTURE else (on_digits, digits_reference)
+
+
 @pytest.mark.parametrize("flag", ["label", "label_prefix"])
 @pytest.mark.parametrize("name", VALUES)
-def test_parameters_filter_alike(on_digits, filtered, digits_reference, name, flag):
+def test_parameters_filter_alike(asked, filtered, name, flag):
+    run, reference = asked(name)
     filter_, expected = filtered[name, flag]
-    some = len(digits_reference[name])
+    some = len(reference[name])
     assert 0 < len(expected) <= some or some == 0
-    assert_query(on_digits(QUERIES[name], **parameters(QUERIES[name], **filter_)).to_pylist(), expected, name)
+    assert_query(run(QUERIES[name], **parameters(QUERIES[name], **filter_)).to_pylist(), expected, name)
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_parameters_that_match_nothing(on_digits, name):
+def test_parameters_that_match_nothing(asked, name):
+    run, _ = asked(name)
     for value in ("", "no such label", "'; DROP TABLE ops; --", "%", "_", "$label", "*"):
-        assert on_digits(QUERIES[name], **parameters(QUERIES[name], label=value)).num_rows == 0
-    everything = on_digits(QUERIES[name], **parameters(QUERIES[name]))
+        assert run(QUERIES[name], **parameters(QUERIES[name], label=value)).num_rows == 0
+    everything = run(QUERIES[name], **parameters(QUERIES[name]))
     if name != "tensors":
         # Every text begins with the empty one; a tensor without a label has none.
-        assert on_digits(QUERIES[name], **parameters(QUERIES[name], label_prefix="")).num_rows == everything.num_rows
+        assert run(QUERIES[name], **parameters(QUERIES[name], label_prefix="")).num_rows == everything.num_rows
 
 
 def test_a_file_of_queries_is_a_statement(cli, digits, digits_reference):

@@ -1,6 +1,7 @@
 //! The reader's tests: generated files, SQL against its headers and golden rows, health codes, findings, bad input, layering.
 //! Each test is a small world whose answer a person can work out.
 
+mod binding;
 mod bundle;
 mod campaign;
 mod capture;
@@ -10,6 +11,7 @@ mod generated;
 mod health;
 mod layering;
 mod load;
+mod nsight;
 mod redact;
 mod report;
 mod round_trip;

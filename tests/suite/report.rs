@@ -317,5 +317,4 @@ fn a_page_says_what_a_bundle_carries_and_what_was_removed() {
     has_row(&page, "**Nsight files**", &["`cuda_gpu_trace.csv`", "2.0 KiB"]);
     has_row(&page, "**Nsight files**", &["&lt;a&gt;&#124;b.csv", "1 B"]);
     has_row(&page, "**Removed before publication**", &["`host name`", "3"]);
-    assert!(!page.contains("no Nsight reports were supplied"), "{page}");
 }

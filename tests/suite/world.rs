@@ -37,9 +37,14 @@ pub fn fixture(name: &str) -> PathBuf {
     repository().join("tests/fixtures").join(name)
 }
 
-/// Opens a fixture.
+/// Opens a fixture. `x.jsonl` with a directory `x` beside it carries the Nsight reports in there.
 pub fn trace(name: &str) -> Trace {
-    load::open(&fixture(name), Options::default()).expect("a readable fixture")
+    let mut trace = load::open(&fixture(name), Options::default()).expect("a readable fixture");
+    let reports = fixture(name.trim_end_matches(".jsonl"));
+    if reports.is_dir() {
+        load::nsight::attach(&mut trace, &reports).expect("readable reports");
+    }
+    trace
 }
 
 /// A trace as JSON lines: a sound one, of which each test changes one thing.

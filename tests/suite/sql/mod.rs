@@ -24,6 +24,8 @@ use serde_json::{Value, json};
 use crate::world::{files_below, repository, trace};
 
 mod activations;
+mod gpu_ranges;
+mod gpu_time;
 mod memory;
 mod numerics;
 mod recorded;
@@ -219,7 +221,38 @@ fn ties(dir: &tempfile::TempDir, run_id: &str) -> Trace {
     text.insert_str(terminal, &more);
     let path = dir.path().join(format!("{run_id}.jsonl"));
     std::fs::write(&path, text).expect("a written trace");
-    load::open(&path, Options::default()).expect("a readable trace")
+    let mut trace = load::open(&path, Options::default()).expect("a readable trace");
+    load::nsight::attach(&mut trace, &tied_reports(dir, run_id)).expect("readable reports");
+    trace
+}
+
+/// Reports of many equal operations, calls, ranges and totals.
+fn tied_reports(dir: &tempfile::TempDir, run_id: &str) -> std::path::PathBuf {
+    let folder = dir.path().join(run_id);
+    std::fs::create_dir(&folder).expect("a directory");
+    let report = |name: &str, head: &str, rows: usize, row: &dyn Fn(usize) -> String| {
+        let text: String = (0..rows).map(|i| row(i) + "\n").collect();
+        std::fs::write(folder.join(format!("x_{name}.csv")), format!("{head}\n{text}")).expect("a written report");
+    };
+    let name = |i: usize| if i % 5 == 0 { "[CUDA memcpy Host-to-Device]".to_owned() } else { format!("n{}", i % 3) };
+    let head = "Start (ns),Duration (ns),CorrId,GrdX,Bytes (B),Device,Ctx,Strm,Name";
+    report("cuda_gpu_trace", head, 200, &|i| {
+        format!("{},10,{i},{},8,d{},1,{},{}", 20 * (i / 6), i % 4, i % 3, i % 2, name(i))
+    });
+    report("cuda_gpu_kern_sum", "Total Time (ns),Instances,Name", 40, &|i| format!("9,3,n{}", i % 3));
+    report("cuda_api_sum", "Total Time (ns),Num Calls,Name", 40, &|i| format!("9,3,n{}", i % 3));
+    // A call every 10 ns, on two threads in turn; a range for every four calls, which the last of them is not in.
+    report("cuda_api_trace", "Start (ns),Duration (ns),Name,CorrID,Pid,Tid", 200, &|i| {
+        format!("{},3,n{},{i},1,{}", 10 * i, i % 3, i % 2)
+    });
+    let head = "Start (ns),Duration (ns),Name,PID,TID,Lvl,RangeId";
+    report("nvtx_pushpop_trace", head, 50, &|i| format!("{},30,:n{},1,{},0,{i}", 40 * i, i % 3, i % 2));
+    let head = "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration (ns),Style,PID,TID,\
+                NumGPUOps,Lvl";
+    report("nvtx_gpu_proj_trace", head, 50, &|i| {
+        format!(":n{},{},30,{},30,PushPop,1,{},{},0", i % 3, 20 * (i / 6), 40 * i, i % 2, 2 - i % 2)
+    });
+    folder
 }
 
 #[test]
