@@ -9,10 +9,10 @@
 --   label (Utf8, none): the label
 --   role (Utf8, none): gpu_expected, cpu_only, or none where the contract does not say
 --   ranges (Int64, count): its ranges with GPU work: by the projection, and where none was read by correlation id
---   duplicate (Boolean, none): whether there are several
---   status (Utf8, none): matched, missing_expected, unexpected_observed, unexpected_cpu_only, or cpu_only for a label that
---     rightly was not seen
--- Reads: gpu_sources, nvtx_ranges, range_calls, semantic_labels
+--   duplicate (Boolean, none): whether there are several of a label that the contract names or nobody knows
+--   status (Utf8, none): matched, missing_expected, unexpected_observed, unexpected_cpu_only; cpu_only for a label that
+--     rightly was not seen; span for a span of the trace that the contract does not name, which proves nothing
+-- Reads: gpu_sources, nvtx_ranges, range_calls, semantic_labels, spans
 WITH observed AS (
   SELECT r.run_id, r.label, count(*) AS ranges
   FROM gpu_sources AS s
@@ -40,21 +40,27 @@ labelled AS (
     CAST(sum(ranges) AS BIGINT) AS ranges
   FROM listed
   GROUP BY run_id, label
+),
+-- The recorder makes a range of each span, the root included: only what is no span was not to be expected.
+named AS (
+  SELECT DISTINCT run_id, name FROM spans
 )
 SELECT
   l.label,
   l.role,
   l.ranges,
-  l.ranges > 1 AS duplicate,
+  l.ranges > 1 AND (l.role <> 'none' OR n.name IS NULL) AS duplicate,
   CASE
     WHEN l.role = 'gpu_expected' AND l.ranges > 0 THEN 'matched'
     WHEN l.role = 'gpu_expected' THEN 'missing_expected'
     WHEN l.role = 'cpu_only' AND l.ranges > 0 THEN 'unexpected_cpu_only'
     WHEN l.role = 'cpu_only' THEN 'cpu_only'
+    WHEN n.name IS NOT NULL THEN 'span'
     ELSE 'unexpected_observed'
   END AS status
 FROM gpu_sources AS s
 JOIN labelled AS l ON s.run_id = l.run_id
+LEFT JOIN named AS n ON l.run_id = n.run_id AND l.label = n.name
 WHERE (s.has_projection OR s.is_joined)
   AND ($label IS NULL OR l.label = $label)
   AND ($label_prefix IS NULL OR starts_with(l.label, $label_prefix))

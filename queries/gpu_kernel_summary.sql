@@ -1,6 +1,6 @@
 -- gpu_kernel_summary: Kernels as Nsight Systems added them up, largest total time first.
--- Row: one row of the report cuda_gpu_kern_sum: a kernel name, in reports that tell grids apart with one grid and block.
--- Numbers are the report's own; a column that it lacks is NULL.
+-- Row: one row of the report cuda_gpu_kern_sum: a kernel name, with one grid and block where the report tells them
+-- apart. Numbers are the report's own; a column that it lacks is NULL.
 -- Columns:
 --   name (Utf8, none): kernel, as printed
 --   instances (Int64, count): executions

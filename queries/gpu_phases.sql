@@ -28,30 +28,29 @@
 --   launch_ns (Int64, ns): host time in the API calls that caused its operations
 --   busy_share (Float64, none): gpu_busy_ns of projected_duration_ns; above 1 where several GPUs worked at once
 -- Reads: label_attribution, label_operations, semantic_labels
-WITH ended AS (
+WITH swept AS (
   SELECT
     label_number,
-    device_number,
-    operation_row,
-    CASE WHEN is_first THEN call_ns END AS first_call_ns,
-    -- Numbers: text would take most of the time of the sort below.
+    first_call_ns,
     kind_number,
     start_ns,
-    start_ns + duration_ns AS end_ns,
-    CASE WHEN kind_number <= 2 THEN start_ns + duration_ns END AS kernel_end_ns,
-    CASE WHEN kind_number <= 3 THEN start_ns + duration_ns END AS either_end_ns
-  FROM label_operations
-),
-swept AS (
-  SELECT
-    *,
+    end_ns,
     coalesce(max(end_ns) OVER earlier, start_ns) AS busy_until_ns,
-    coalesce(max(kernel_end_ns) OVER earlier, start_ns) AS kernel_until_ns,
-    coalesce(max(either_end_ns) OVER earlier, start_ns) AS either_until_ns
-  FROM ended
+    coalesce(max(CASE WHEN kind_number <= 2 THEN end_ns END) OVER earlier, start_ns) AS kernel_until_ns,
+    coalesce(max(CASE WHEN kind_number <= 3 THEN end_ns END) OVER earlier, start_ns) AS either_until_ns
+  FROM (
+    -- As few and as narrow columns as can be: every operation is sorted once for each label around it.
+    SELECT
+      label_number,
+      device_number,
+      CASE WHEN is_first THEN call_ns END AS first_call_ns,
+      CAST(kind_number AS SMALLINT) AS kind_number,
+      start_ns,
+      start_ns + duration_ns AS end_ns
+    FROM label_operations
+  ) AS o
   WINDOW earlier AS (
-    PARTITION BY label_number, device_number ORDER BY start_ns, operation_row
-    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    PARTITION BY label_number, device_number ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
   )
 ),
 worked AS (
@@ -70,10 +69,10 @@ worked AS (
       CASE WHEN end_ns > busy_until_ns THEN end_ns - greatest(start_ns, busy_until_ns) ELSE 0 END
     ) AS BIGINT) AS busy_ns,
     CAST(sum(
-      CASE WHEN kernel_end_ns > kernel_until_ns THEN kernel_end_ns - greatest(start_ns, kernel_until_ns) ELSE 0 END
+      CASE WHEN kind_number <= 2 AND end_ns > kernel_until_ns THEN end_ns - greatest(start_ns, kernel_until_ns) ELSE 0 END
     ) AS BIGINT) AS kernel_busy_ns,
     CAST(sum(
-      CASE WHEN either_end_ns > either_until_ns THEN either_end_ns - greatest(start_ns, either_until_ns) ELSE 0 END
+      CASE WHEN kind_number <= 3 AND end_ns > either_until_ns THEN end_ns - greatest(start_ns, either_until_ns) ELSE 0 END
     ) AS BIGINT) AS either_busy_ns
   FROM swept
   GROUP BY label_number

@@ -1,7 +1,7 @@
 -- gpu_unions: When each GPU was busy: its operations merged into stretches.
 -- Row: one maximal stretch in which at least one operation of the GPU runs at every moment, whatever its stream;
 -- operations that touch are one stretch. Stretches of one GPU neither overlap nor touch. An operation without length is
--- a moment: in a stretch it adds nothing, alone it is a stretch without length. Nsight's clock is compared with no other.
+-- a moment: in a stretch it adds nothing, alone it is a stretch without length.
 -- Columns:
 --   run_id (Utf8, id): the run
 --   device (Utf8, none): GPU; NULL: the report names none

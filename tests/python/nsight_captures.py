@@ -208,6 +208,8 @@ class Capture:
         }
         lists.pop("none_semantic_labels", None)
         self.roles = roles if tells else dict.fromkeys(labels, "gpu_expected")
+        # Spans of the trace, whether the contract names them or not.
+        self.spans = rng.sample(sorted({r.label for r in self.ranges} - {""}), len(self.ranges) // 9)
         self.mark()
         planes = [
             "operations",
@@ -223,6 +225,11 @@ class Capture:
         lines = [
             random_traces.meta(capture_contract=contract),
             *random_traces.span_lines("s0", None, "step", 0, 10, measured=True),
+            *(
+                line
+                for n, name in enumerate(self.spans)
+                for line in random_traces.span_lines(f"s{n + 1}", "s0", name, 0, 10)
+            ),
             random_traces.terminal(10),
         ]
         self.path = random_traces.write_lines(folder / f"{number}.jsonl", lines)

@@ -141,18 +141,16 @@ def correlation(capture):
     states = {
         "gpu_expected": ("missing_expected", "matched"),
         "cpu_only": ("cpu_only", "unexpected_cpu_only"),
+        "span": (None, "span"),
         "none": (None, "unexpected_observed"),
     }
-    return [
-        {
-            "label": label,
-            "role": (role := capture.roles.get(label, "none")),
-            "ranges": ranges,
-            "duplicate": ranges > 1,
-            "status": states[role][ranges > 0],
-        }
-        for label, ranges in sorted(seen.items())
-    ]
+    rows = []
+    for label, ranges in sorted(seen.items()):
+        role = capture.roles.get(label, "none")
+        what = "span" if role == "none" and label in capture.spans else role
+        row = {"label": label, "role": role, "ranges": ranges, "duplicate": ranges > 1 and what != "span"}
+        rows.append(row | {"status": states[what][ranges > 0]})
+    return rows
 
 
 def phase_kernels(capture):

@@ -190,7 +190,7 @@ WORLDS = {name: OVER_REPORTS for name in CAPTURES} | {"together": list(TEXTS)}
 def worlds(cli, bundles, tmp_path_factory):
     """Of each world its Parquet files and the rows of the command line."""
     given = {name: ([trace], trace.with_suffix("")) for name, trace in CAPTURES.items()}
-    given["together"] = ([*bundles, *sorted(FIXTURES.glob("*.jsonl"))], None)
+    given["together"] = ([*bundles, FIXTURES / "golden.jsonl", FIXTURES / "numerics.jsonl"], None)
     found = {}
     for name, (traces, nsight) in given.items():
         files = export_tables(cli, traces, tmp_path_factory.mktemp(f"world-{name}"), nsight)
@@ -322,6 +322,7 @@ VALUES = {
 CAPTURE = "golden"
 OF_CAPTURE = {n: t for n, t in QUERIES.items() if n.startswith("gpu_") and takes(t, "label")}
 VALUES |= {name: ("trainer/forward", "trainer/") for name in OF_CAPTURE}
+VALUES["gpu_idle_labels"] = ("trainer/never", "trainer/")
 
 
 def test_every_parameter_is_tried():

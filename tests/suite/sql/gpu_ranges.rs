@@ -265,7 +265,7 @@ fn the_ledger_compares_the_contract_with_what_was_seen() {
             ["trainer/host-io", "cpu_only", 0, false, "cpu_only"],
             ["trainer/never", "gpu_expected", 0, false, "missing_expected"],
             ["trainer/prefetch", "none", 2, true, "unexpected_observed"],
-            ["trainer/update", "none", 1, false, "unexpected_observed"],
+            ["trainer/update", "none", 1, false, "span"],
         ]),
     );
     // The contract tells neither side: all it requires is expected. By correlation id: the forward of process 2 has only
