@@ -234,7 +234,8 @@ fn tied_reports(dir: &tempfile::TempDir, run_id: &str) -> std::path::PathBuf {
         let text: String = (0..rows).map(|i| row(i) + "\n").collect();
         std::fs::write(folder.join(format!("x_{name}.csv")), format!("{head}\n{text}")).expect("a written report");
     };
-    let name = |i: usize| if i % 5 == 0 { "[CUDA memcpy Host-to-Device]".to_owned() } else { format!("n{}", i % 3) };
+    let name =
+        |i: usize| if i.is_multiple_of(5) { "[CUDA memcpy Host-to-Device]".to_owned() } else { format!("n{}", i % 3) };
     let head = "Start (ns),Duration (ns),CorrId,GrdX,Bytes (B),Device,Ctx,Strm,Name";
     report("cuda_gpu_trace", head, 200, &|i| {
         format!("{},10,{i},{},8,d{},1,{},{}", 20 * (i / 6), i % 4, i % 3, i % 2, name(i))
