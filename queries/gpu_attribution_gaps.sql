@@ -9,25 +9,8 @@
 --   operations (Int64, count): operations
 --   total_ns (Int64, ns): sum of their durations
 --   share_of_gpu_time (Float64, none): part of the durations of all operations of the run, 0 to 1
--- Reads: gpu_call_places, gpu_sources, gpu_trace, label_covers
-WITH covers AS (
-  SELECT anchor_number, max(end_ns) AS end_ns
-  FROM label_covers
-  GROUP BY anchor_number
-),
-placed AS (
-  SELECT
-    p.run_id,
-    p.correlation_id,
-    CASE
-      WHEN p.ambiguous THEN 'ambiguous'
-      WHEN p.start_ns < c.end_ns THEN 'attributed'
-      ELSE 'outside'
-    END AS cause
-  FROM covers AS c
-  RIGHT JOIN gpu_call_places AS p ON c.anchor_number = p.anchor_number
-),
-named AS (
+-- Reads: gpu_call_causes, gpu_sources, gpu_trace
+WITH named AS (
   SELECT
     o.run_id,
     coalesce(p.cause, 'without_call') AS cause,
@@ -35,7 +18,7 @@ named AS (
     o.name,
     count(*) AS operations,
     CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
-  FROM placed AS p
+  FROM gpu_call_causes AS p
   RIGHT JOIN gpu_trace AS o ON p.run_id = o.run_id AND p.correlation_id = o.correlation_id
   GROUP BY o.run_id, coalesce(p.cause, 'without_call'), o.kind, o.name
 ),

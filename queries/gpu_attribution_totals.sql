@@ -13,32 +13,17 @@
 --   ambiguous_ns (Int64, ns): sum of their durations
 --   without_call_operations (Int64, count): whose correlation id names no call
 --   without_call_ns (Int64, ns): sum of their durations
--- Reads: gpu_call_places, gpu_sources, gpu_trace, label_covers
-WITH covers AS (
-  SELECT anchor_number, max(end_ns) AS end_ns
-  FROM label_covers
-  GROUP BY anchor_number
-),
-placed AS (
-  SELECT
-    p.run_id,
-    p.ambiguous,
-    coalesce(p.start_ns < c.end_ns, FALSE) AS attributed,
-    p.operations,
-    p.gpu_time_ns
-  FROM covers AS c
-  RIGHT JOIN gpu_call_places AS p ON c.anchor_number = p.anchor_number
-),
-calls AS (
+-- Reads: gpu_call_causes, gpu_sources, gpu_trace
+WITH calls AS (
   SELECT
     run_id,
     CAST(sum(operations) AS BIGINT) AS operations,
     CAST(sum(gpu_time_ns) AS BIGINT) AS gpu_time_ns,
-    CAST(sum(CASE WHEN ambiguous THEN operations ELSE 0 END) AS BIGINT) AS ambiguous_operations,
-    CAST(sum(CASE WHEN ambiguous THEN gpu_time_ns ELSE 0 END) AS BIGINT) AS ambiguous_ns,
-    CAST(sum(CASE WHEN attributed THEN operations ELSE 0 END) AS BIGINT) AS attributed_operations,
-    CAST(sum(CASE WHEN attributed THEN gpu_time_ns ELSE 0 END) AS BIGINT) AS attributed_ns
-  FROM placed
+    CAST(sum(CASE WHEN cause = 'ambiguous' THEN operations ELSE 0 END) AS BIGINT) AS ambiguous_operations,
+    CAST(sum(CASE WHEN cause = 'ambiguous' THEN gpu_time_ns ELSE 0 END) AS BIGINT) AS ambiguous_ns,
+    CAST(sum(CASE WHEN cause = 'attributed' THEN operations ELSE 0 END) AS BIGINT) AS attributed_operations,
+    CAST(sum(CASE WHEN cause = 'attributed' THEN gpu_time_ns ELSE 0 END) AS BIGINT) AS attributed_ns
+  FROM gpu_call_causes
   GROUP BY run_id
 ),
 traced AS (

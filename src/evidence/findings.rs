@@ -399,7 +399,7 @@ fn copy_bound(evidence: &Evidence) -> Result<Option<Found>> {
 }
 
 fn outside_labels(evidence: &Evidence) -> Result<Option<Found>> {
-    if super::gpu::lacking_join(&evidence.trace).is_some() {
+    if super::gpu::lacking_for(&evidence.trace, "gpu_attribution_totals").is_some() {
         return Ok(None);
     }
     let rows = evidence.top("gpu_attribution_totals")?;

@@ -2,6 +2,8 @@
 //! seen there.
 //! In: a trace with Nsight reports, and a session over it. Out: two capabilities, the ledger. Left to neighbours: rows.
 
+use arrow::array::RecordBatch;
+
 use crate::analysis::correlation::Ledger;
 use crate::error::Result;
 use crate::load::Trace;
@@ -51,34 +53,77 @@ pub fn lacking_join(trace: &Trace) -> Option<String> {
 }
 
 /// Why it is not known which labels ran on the GPU, if it is not.
-pub fn lacking_ranges(trace: &Trace) -> Option<String> {
+fn lacking_ranges(trace: &Trace) -> Option<String> {
     if is_read(trace, "nvtx_gpu_proj") { None } else { lacking_join(trace).and(lacking(trace, &["nvtx_gpu_proj"])) }
+}
+
+/// What must have been read for a query's rows to be known.
+enum Needs {
+    Tables(&'static [&'static str]),
+    /// Ranges with GPU work: projected, or joined.
+    Ranges,
+    /// Operations, calls and ranges, to be joined by correlation id.
+    Join,
+}
+
+const TIMELINE: Needs = Needs::Tables(&["gpu_trace"]);
+
+/// What each query over Nsight reports rests on; every other query rests on the trace.
+const NEEDS: &[(&str, Needs)] = &[
+    ("gpu_busy", TIMELINE),
+    ("gpu_hotspots", TIMELINE),
+    ("gpu_memory_operations", TIMELINE),
+    ("gpu_kernel_summary", Needs::Tables(&["gpu_kernels"])),
+    ("cuda_api_functions", Needs::Tables(&["cuda_api"])),
+    ("gpu_launches", Needs::Tables(&["gpu_trace", "cuda_api_trace"])),
+    ("gpu_correlation", Needs::Ranges),
+    ("gpu_phases", Needs::Ranges),
+    ("gpu_phase_kernels", Needs::Join),
+    ("gpu_phase_copies", Needs::Join),
+    ("gpu_attribution_totals", Needs::Join),
+    ("gpu_attribution_gaps", Needs::Join),
+    ("gpu_idle_labels", Needs::Join),
+];
+
+/// Why the rows of `query` are not known, if they are not.
+pub fn lacking_for(trace: &Trace, query: &str) -> Option<String> {
+    match NEEDS.iter().find(|(name, _)| *name == query)?.1 {
+        Needs::Tables(tables) => lacking(trace, tables),
+        Needs::Ranges => lacking_ranges(trace),
+        Needs::Join => lacking_join(trace),
+    }
+}
+
+/// The query that ranks kernels: from the timeline, else from the summary.
+pub fn kernels(trace: &Trace) -> Option<&'static str> {
+    ["gpu_hotspots", "gpu_kernel_summary"].into_iter().find(|query| lacking_for(trace, query).is_none())
 }
 
 /// Queries whose rows an overview shows of a GPU, as far as their reports were read.
 pub fn headlines(trace: &Trace) -> Vec<&'static str> {
-    let timeline = lacking(trace, &["gpu_trace"]).is_none();
-    let queries: [(bool, &'static str); 5] = [
-        (timeline, "gpu_busy"),
-        (timeline, "gpu_hotspots"),
-        (!timeline && lacking(trace, &["gpu_kernels"]).is_none(), "gpu_kernel_summary"),
-        (lacking_ranges(trace).is_none(), "gpu_phases"),
-        (lacking_join(trace).is_none(), "gpu_attribution_totals"),
-    ];
-    queries.into_iter().filter(|(wanted, _)| *wanted).map(|(_, query)| query).collect()
+    let known = |query: &&str| lacking_for(trace, query).is_none();
+    let queries = ["gpu_busy", "gpu_phases", "gpu_attribution_totals"].into_iter().filter(known);
+    queries.chain(kernels(trace)).collect()
 }
 
-/// Examines the Nsight reports of a trace; `None` without any. `session` is over this trace alone.
+/// The query that the ledger is made of.
+pub(super) const LEDGER: &str = "gpu_correlation";
+
+/// Examines the Nsight reports of a trace; `None` without any. `session` is over this trace alone. Gives the rows of the
+/// ledger's query too, which are shown beside it.
 ///
 /// # Errors
 /// The engine's own failures.
-pub(super) fn examine(trace: &Trace, session: &Session) -> Result<Option<Gpu>> {
+pub(super) fn examine(trace: &Trace, session: &Session) -> Result<Option<(Gpu, Vec<RecordBatch>)>> {
     let Some(binding) = binding(trace) else { return Ok(None) };
-    let ledger = match lacking_ranges(trace) {
-        Some(reason) => Err(reason),
-        None => Ok(Ledger::of(&query::rows(session, "gpu_correlation", &Filter::default(), Page::ALL)?)),
+    let (ledger, rows) = match lacking_for(trace, LEDGER) {
+        Some(reason) => (Err(reason), Vec::new()),
+        None => {
+            let rows = query::rows(session, LEDGER, &Filter::default(), Page::ALL)?;
+            (Ok(Ledger::of(&rows)), rows)
+        }
     };
-    Ok(Some(Gpu { binding, ledger }))
+    Ok(Some((Gpu { binding, ledger }, rows)))
 }
 
 /// The capabilities of both planes.

@@ -38,7 +38,15 @@ pub struct Evidence {
     tops: Mutex<Tops>,
 }
 
-type Tops = BTreeMap<&'static str, Vec<RecordBatch>>;
+type Tops = BTreeMap<&'static str, Top>;
+
+/// The first rows of a query.
+#[derive(Clone)]
+struct Top {
+    rows: Vec<RecordBatch>,
+    /// Whether these are all.
+    whole: bool,
+}
 
 /// Rows of a headline.
 pub const TOP: usize = 5;
@@ -60,7 +68,11 @@ fn run_tops(session: &Session, trace: &Trace, names: &[&'static str]) -> Result<
         }
     }
     let rows = query::tops(session, &busy, fetched(trace))?;
-    Ok(busy.into_iter().zip(rows).collect())
+    let top = |rows: Vec<RecordBatch>| {
+        let whole = rows.iter().map(RecordBatch::num_rows).sum::<usize>() < fetched(trace);
+        Top { rows, whole }
+    };
+    Ok(busy.into_iter().zip(rows.into_iter().map(top)).collect())
 }
 
 impl Evidence {
@@ -88,7 +100,11 @@ impl Evidence {
         let [trace] = traces;
         let failed = || Error::input(&trace.requested, "its health check failed unexpectedly");
         let (health, mut capabilities) = examined.unwrap_or_else(|_| Err(failed()))?;
-        let (session, tops, gpu) = started?;
+        let (session, mut tops, gpu) = started?;
+        let gpu = gpu.map(|(gpu, rows)| {
+            tops.insert(gpu::LEDGER, Top { rows, whole: true });
+            gpu
+        });
         capabilities.extend(gpu::capabilities(gpu.as_ref()));
         Ok(Self { trace, session, health, capabilities, gpu, tops: Mutex::new(tops) })
     }
@@ -99,13 +115,18 @@ impl Evidence {
     /// # Errors
     /// The engine's own failures.
     pub fn top(&self, name: &'static str) -> Result<Vec<RecordBatch>> {
+        Ok(self.fetch(name)?.rows)
+    }
+
+    fn fetch(&self, name: &'static str) -> Result<Top> {
         let mut tops = self.tops.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(rows) = tops.get(name) {
-            return Ok(rows.clone());
+        if let Some(top) = tops.get(name) {
+            return Ok(top.clone());
         }
-        let rows = run_tops(&self.session, &self.trace, &[name])?.remove(name).unwrap_or_default();
-        tops.insert(name, rows.clone());
-        Ok(rows)
+        let top = run_tops(&self.session, &self.trace, &[name])?.remove(name);
+        let top = top.unwrap_or(Top { rows: Vec::new(), whole: true });
+        tops.insert(name, top.clone());
+        Ok(top)
     }
 
     /// The first [`TOP`] rows of a query, and how many it has.
@@ -113,10 +134,10 @@ impl Evidence {
     /// # Errors
     /// The engine's own failures.
     pub fn top_of(&self, name: &'static str) -> Result<(Vec<RecordBatch>, usize)> {
-        let rows = self.top(name)?;
+        let Top { rows, whole } = self.fetch(name)?;
         let seen: usize = rows.iter().map(RecordBatch::num_rows).sum();
         let total = match name {
-            _ if seen < fetched(&self.trace) => seen,
+            _ if whole => seen,
             "slowest_host" => usize::try_from(Row::first(&self.top("ranked_spans")?).int("spans")).unwrap_or(seen),
             _ => query::count(&self.session, name, &Filter::default())?,
         };
@@ -136,7 +157,7 @@ impl Evidence {
     pub fn whole(&self, name: &'static str) -> Result<Vec<RecordBatch>> {
         let known = self.tops.lock().unwrap_or_else(|e| e.into_inner()).get(name).cloned();
         match known {
-            Some(rows) if rows.iter().map(RecordBatch::num_rows).sum::<usize>() < fetched(&self.trace) => Ok(rows),
+            Some(Top { rows, whole: true }) => Ok(rows),
             _ => query::rows(&self.session, name, &Filter::default(), Page::ALL),
         }
     }
@@ -222,7 +243,7 @@ pub fn register_coverage(session: &Session, traces: &[Trace]) -> Result<()> {
             (Some(_), [_]) => gpu::examine(trace, session)?,
             (Some(_), _) => gpu::examine(trace, &Session::open(std::slice::from_ref(trace), Limits::default())?)?,
         };
-        planes.extend(gpu::capabilities(gpu.as_ref()));
+        planes.extend(gpu::capabilities(gpu.as_ref().map(|(gpu, _)| gpu)));
         batches.push(coverage_batch(trace, &planes));
     }
     session.register_batches("coverage", Session::plain_schema(&tables::coverage()), batches)

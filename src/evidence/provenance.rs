@@ -113,7 +113,7 @@ fn files(supplied: &Supplied, manifest: &CaptureManifest, reasons: &mut Vec<Stri
             reasons.push(format!("the manifest declares {name} twice"));
             continue;
         }
-        match supplied.files.iter().find(|f| f.name == artifact.path) {
+        match supplied.files.iter().find(|f| f.path == artifact.path) {
             None => reasons.push(format!("the manifest declares {name}, which was not supplied{changed}")),
             Some(file) if file.bytes != artifact.size_bytes => reasons.push(format!(
                 "{name} has {} bytes, and the manifest says {}{changed}",
@@ -131,7 +131,7 @@ fn files(supplied: &Supplied, manifest: &CaptureManifest, reasons: &mut Vec<Stri
             reasons.push(format!("{} is read, and the manifest does not declare it", shorten(file)));
         }
     }
-    let raw: Vec<&str> = supplied.files.iter().map(|f| f.name.as_str()).filter(|name| nsight::is_raw(name)).collect();
+    let raw: Vec<&str> = supplied.files.iter().map(|f| f.path.as_str()).filter(|name| nsight::is_raw(name)).collect();
     match raw.first() {
         None => reasons.push("the raw capture (.nsys-rep) is not among the files".to_owned()),
         Some(first) if !raw.iter().any(|name| declared.contains(name)) => {

@@ -68,7 +68,7 @@ impl Trace {
 
     /// Rows of all event tables.
     pub fn events(&self) -> u64 {
-        crate::tables::events().iter().map(|t| self.count(t.name)).sum()
+        self.rows.iter().filter(|(table, _)| !crate::tables::nsight::is_one(table)).map(|(_, rows)| rows).sum()
     }
 
     /// Rows that queries read: of the trace and of its Nsight reports.
@@ -116,8 +116,7 @@ impl Trace {
     /// The copies of a bundle's Nsight files, for whoever asked to keep them; of a file that was not kept, where it would be.
     pub(crate) fn kept_nsight(&self) -> Vec<PathBuf> {
         let (Some(bundle), Some(scratch)) = (&self.bundle, &self._scratch) else { return Vec::new() };
-        let nsight = format!("{}/", bundle::layout::NSIGHT);
-        let files = bundle.manifest.files.iter().filter(|f| f.path.starts_with(&nsight));
+        let files = bundle.manifest.files.iter().filter(|f| bundle::nsight_name(&f.path).is_some());
         files.map(|f| scratch.path().join(&f.path)).collect()
     }
 

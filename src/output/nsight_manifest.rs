@@ -78,8 +78,8 @@ pub fn write_manifest(mut trace: Trace, dir: &Path, stated: &Stated) -> Result<W
         artifacts: supplied
             .files
             .iter()
-            .filter(|f| f.name != MANIFEST)
-            .map(|f| Artifact { path: f.name.clone(), size_bytes: f.bytes, sha256: f.sha256.clone() })
+            .filter(|f| f.path != MANIFEST)
+            .map(|f| Artifact { path: f.path.clone(), size_bytes: f.bytes, sha256: f.sha256.clone() })
             .collect(),
     };
     if manifest.artifacts.is_empty() {

@@ -31,6 +31,7 @@ pub const VIEWS: &[(&str, &str)] = &[
     ("range_calls", include_str!("../../queries/views/range_calls.sql")),
     ("range_operations", include_str!("../../queries/views/range_operations.sql")),
     ("label_covers", include_str!("../../queries/views/label_covers.sql")),
+    ("gpu_call_causes", include_str!("../../queries/views/gpu_call_causes.sql")),
     ("label_operations", include_str!("../../queries/views/label_operations.sql")),
     ("label_attribution", include_str!("../../queries/views/label_attribution.sql")),
 ];

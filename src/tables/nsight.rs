@@ -40,7 +40,8 @@ pub enum Cell {
 }
 
 impl Cell {
-    const fn kind(self) -> Kind {
+    /// The type of the column that it fills.
+    pub const fn kind(self) -> Kind {
         match self {
             Cell::MeanDuration | Cell::Rate | Cell::Percent => Kind::Float,
             Cell::Text | Cell::OperationKind | Cell::CopyDirection | Cell::Label => Kind::Text,
@@ -131,6 +132,13 @@ const MEDIAN: Column =
 const MIN: Column = optional("min_ns", &["Min", "Minimum"], Cell::Duration, "The shortest.");
 const MAX: Column = optional("max_ns", &["Max", "Maximum"], Cell::Duration, "The longest.");
 const DEVIATION: Column = optional("stddev_ns", &["StdDev"], Cell::MeanDuration, "Standard deviation, as printed.");
+
+const LEVEL: Column = optional("level", &["Lvl"], Cell::Count, "Depth in its stack of ranges, 0 the outermost.");
+const CHILDREN: Column = optional("children", &["NumChild"], Cell::Count, "Ranges directly inside it.");
+const PARENT: Column =
+    optional("parent_id", &["ParentId"], Cell::Id, "The range around it; NULL for an outermost one.");
+const RANGE_STACK: Column =
+    optional("range_stack", &["RangeStack"], Cell::Text, "The range ids from the outermost to this, as printed.");
 
 /// Every report that is read, the device's first.
 pub static REPORTS: &[Report] = &[
@@ -309,16 +317,11 @@ pub static REPORTS: &[Report] = &[
                 Cell::Count,
                 "API calls in the range that caused GPU work, as Nsight Systems counts operations.",
             ),
-            optional("level", &["Lvl"], Cell::Count, "Depth in its stack of ranges, 0 the outermost."),
-            optional("children", &["NumChild"], Cell::Count, "Ranges directly inside it."),
+            LEVEL,
+            CHILDREN,
             optional("range_id", &["RangeId"], Cell::Id, "The range, within this report."),
-            optional("parent_id", &["ParentId"], Cell::Id, "The range around it; NULL for an outermost one."),
-            optional(
-                "range_stack",
-                &["RangeStack"],
-                Cell::Text,
-                "The range ids from the outermost to this, as printed.",
-            ),
+            PARENT,
+            RANGE_STACK,
         ],
     },
     Report {
@@ -353,16 +356,11 @@ pub static REPORTS: &[Report] = &[
             optional("label", &["Name"], Cell::Label, "The label it stands for, as in `nvtx_gpu_proj`."),
             present("process_id", &["PID"], Cell::Id, "Process."),
             present("thread_id", &["TID"], Cell::Id, "Thread."),
-            optional("level", &["Lvl"], Cell::Count, "Depth in its stack of ranges, 0 the outermost."),
-            optional("children", &["NumChild"], Cell::Count, "Ranges directly inside it."),
+            LEVEL,
+            CHILDREN,
             present("range_id", &["RangeId"], Cell::Id, "The range, within this report."),
-            optional("parent_id", &["ParentId"], Cell::Id, "The range around it; NULL for an outermost one."),
-            optional(
-                "range_stack",
-                &["RangeStack"],
-                Cell::Text,
-                "The range ids from the outermost to this, as printed.",
-            ),
+            PARENT,
+            RANGE_STACK,
             optional("name_tree", &["NameTree"], Cell::Text, "The name, indented by its depth, as printed."),
         ],
     },
@@ -437,6 +435,11 @@ pub fn states() -> TableSpec {
             ),
         ],
     }
+}
+
+/// Whether a table holds what came from Nsight reports.
+pub fn is_one(table: &str) -> bool {
+    table == STATES || REPORTS.iter().any(|r| r.table == table)
 }
 
 /// Every table of rows that reports become.

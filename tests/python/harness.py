@@ -64,6 +64,7 @@ VIEWS = [
     "range_calls",
     "range_operations",
     "label_covers",
+    "gpu_call_causes",
     "label_operations",
     "label_attribution",
 ]

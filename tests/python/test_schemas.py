@@ -2,20 +2,23 @@
 
 import copy
 import datetime
+import json
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
 from conftest import OUTSIDE
-from harness import COLLECTIONS, EVENT_TABLES, KINDS, PAGED, export_tables
+from harness import COLLECTIONS, EVENT_TABLES, KINDS, NSIGHT_TABLES, PAGED, REPOSITORY, export_tables
 from jsonschema import Draft202012Validator
 
 DOCUMENTS = ["evidence", "overview", "protocol", "query", "sql", "summary"]
-# Held to their schemas where they are made: test_series.py, test_bundle.py.
+# Held to their schemas where they are made: below, test_series.py, test_bundle.py.
 ELSEWHERE = [
+    "nsight-capture",
     *["campaign", "campaign-status", "series"],
     *["bundle", "bundle-evidence", "bundle-verification", "publication", "redaction", "run", "verify"],
 ]
-TABLES = [*EVENT_TABLES, "run", "coverage", "schema"]
+TABLES = [*EVENT_TABLES, *NSIGHT_TABLES, "run", "coverage", "schema"]
 NEED_SOUND = {
     "slowest-host",
     "slowest-device",
@@ -118,6 +121,8 @@ def at(document, path):
 FREE = {"capture_contract", "comparison_identity", "tags"}
 # Maps by name, where any name may be there or not.
 MAPS = {
+    "required_reports",
+    "source_revisions",
     "capabilities",
     "schemas",
     "qualifications",
@@ -176,6 +181,30 @@ def plain(value):
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     return value.isoformat() if isinstance(value, datetime.datetime) else value
+
+
+def test_documents_and_rows_of_a_capture(cli, validators, tmp_path):
+    golden = REPOSITORY / "tests/fixtures/nsight"
+    trace, reports = golden / "golden.jsonl", tmp_path / "capture"
+    shutil.copytree(golden / "golden", reports, ignore=shutil.ignore_patterns("*.json"))
+    assert cli("nsight-manifest", "--trace", trace, "--dir", reports).code == 0
+    assert_valid(validators["nsight-capture"], json.loads((reports / "capture-manifest.json").read_text()), "manifest")
+    calls = {("overview", "--format", "json"): "overview", ("summary",): "summary", ("import",): "evidence"}
+    listed = cli("protocol").json["query_kinds"]
+    gpu = [kind["name"] for kind in listed if kind["name"].startswith("gpu-")]
+    assert len(gpu) == 5
+    calls |= {("query", "--kind", kind): "query" for kind in gpu}
+    for (command, *more), name in calls.items():
+        document = cli(command, trace, "--nsight-dir", reports, *more).json
+        assert_valid(validators[name], document, " ".join([command, *more]))
+        if name == "query":
+            assert document["result"]["status"] == "available"
+            assert lax(validators[name], document) == []
+    for name, file in export_tables(cli, [trace], tmp_path, reports).items():
+        rows = [plain(row) for row in pq.read_table(file).to_pylist()]
+        assert rows or name not in NSIGHT_TABLES, name
+        for row in rows:
+            assert_valid(validators[f"tables/{name}"], row, name)
 
 
 @pytest.fixture(scope="module")

@@ -15,19 +15,18 @@ use serde_json::{Value, json};
 use crate::world::{Lines, World, fixture};
 
 fn evidence(path: &Path) -> Evidence {
-    let trace = load::open(path, Options::default()).expect("a readable trace");
+    gathered(load::open(path, Options::default()).expect("a readable trace"))
+}
+
+fn gathered(trace: load::Trace) -> Evidence {
     let headlines = report::headlines(&trace);
     Evidence::gather(trace, Limits::default(), &headlines).expect("evidence")
 }
 
-fn page_with(path: &Path, extra: &Extra) -> String {
-    let page = report::markdown(&evidence(path), extra).expect("a page");
+fn page(path: &Path) -> String {
+    let page = report::markdown(&evidence(path), &Extra::default()).expect("a page");
     assert!(page.len() <= MOST, "{} bytes", page.len());
     page
-}
-
-fn page(path: &Path) -> String {
-    page_with(path, &Extra::default())
 }
 
 fn page_of(lines: &Lines) -> String {
@@ -308,12 +307,14 @@ fn one_trace_has_one_page_wherever_it_lies() {
 
 #[test]
 fn a_page_says_what_a_bundle_carries_and_what_was_removed() {
-    let path = fixture("golden.jsonl");
-    let extra = Extra {
-        nsight_files: vec![("cuda_gpu_trace.csv".to_owned(), 2048), ("<a>|b.csv".to_owned(), 1)],
-        removed: vec![("host name".to_owned(), 3)],
-    };
-    let page = page_with(&path, &extra);
+    let world = World::new();
+    std::fs::create_dir(world.path("n")).expect("a folder");
+    world.write("n/cuda_gpu_trace.csv", [b' '; 2048]);
+    world.write("n/<a>|b.csv", "x");
+    let mut trace = load::open(&fixture("golden.jsonl"), Options::default()).expect("a readable trace");
+    load::nsight::attach(&mut trace, &world.path("n")).expect("reports");
+    let extra = Extra { removed: vec![("host name".to_owned(), 3)] };
+    let page = report::markdown(&gathered(trace), &extra).expect("a page");
     has_row(&page, "**Nsight files**", &["`cuda_gpu_trace.csv`", "2.0 KiB"]);
     has_row(&page, "**Nsight files**", &["&lt;a&gt;&#124;b.csv", "1 B"]);
     has_row(&page, "**Removed before publication**", &["`host name`", "3"]);

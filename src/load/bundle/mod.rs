@@ -62,7 +62,7 @@ pub(super) fn read(dir: &Path, options: Options) -> Result<Trace> {
     }
     let mut trace = open_copies(scratch.path()).map_err(|e| of_bundle(e, scratch.path(), dir))?;
     same_run(dir, &verified, &trace.run)?;
-    let supplied: Vec<nsight::SuppliedFile> = verified.manifest.files.iter().filter_map(supplied).collect();
+    let supplied: Vec<FileEntry> = verified.manifest.files.iter().filter_map(supplied).collect();
     if !supplied.is_empty() {
         let redacted = verified.manifest.entry(layout::REDACTION).is_some();
         open_nsight(&mut trace, supplied, scratch.path(), redacted).map_err(|e| of_bundle(e, scratch.path(), dir))?;
@@ -74,18 +74,17 @@ pub(super) fn read(dir: &Path, options: Options) -> Result<Trace> {
 }
 
 /// The name of a file in a bundle's folder of Nsight files.
-fn nsight_name(path: &str) -> Option<&str> {
+pub fn nsight_name(path: &str) -> Option<&str> {
     path.strip_prefix(layout::NSIGHT)?.strip_prefix('/')
 }
 
-/// An entry of a bundle as a supplied Nsight file, where it is one.
-fn supplied(entry: &FileEntry) -> Option<nsight::SuppliedFile> {
-    let name = nsight_name(&entry.path)?.to_owned();
-    Some(nsight::SuppliedFile { name, bytes: entry.bytes, sha256: entry.sha256.clone() })
+/// An entry of a bundle under its own name, where it is one of its Nsight files.
+fn supplied(entry: &FileEntry) -> Option<FileEntry> {
+    Some(FileEntry { path: nsight_name(&entry.path)?.to_owned(), ..entry.clone() })
 }
 
 /// Opens the Nsight reports of a bundle whose tables were copied to `scratch`.
-fn open_nsight(trace: &mut Trace, files: Vec<nsight::SuppliedFile>, scratch: &Path, redacted: bool) -> Result<()> {
+fn open_nsight(trace: &mut Trace, files: Vec<FileEntry>, scratch: &Path, redacted: bool) -> Result<()> {
     let manifest = scratch.join(layout::NSIGHT).join(nsight::MANIFEST);
     if trace.count(crate::tables::nsight::STATES) == 0 {
         let path = scratch.join(format!("{}.parquet", crate::tables::nsight::STATES));

@@ -8,13 +8,11 @@ mod manifest;
 mod names;
 mod preamble;
 mod rows;
+mod states;
 
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListBuilder, RecordBatch, StringArray, StringBuilder};
-use arrow::datatypes::{DataType, Field, Int64Type};
 use candle_graph_record::parquet_sink::write_table;
 
 pub use manifest::{
@@ -98,22 +96,13 @@ pub struct Imported {
     pub retained: Vec<Retained>,
 }
 
-/// One supplied file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SuppliedFile {
-    pub name: String,
-    pub bytes: u64,
-    /// SHA-256, in hexadecimal.
-    pub sha256: String,
-}
-
 /// What was supplied with a trace.
 #[derive(Clone, Debug)]
 pub struct Supplied {
     /// Where they are, unless a bundle holds them.
     pub dir: Option<PathBuf>,
-    /// By name.
-    pub files: Vec<SuppliedFile>,
+    /// Every file, by its name.
+    pub files: Vec<FileEntry>,
     /// One for each report there is, in the order of the tables.
     pub reports: Vec<ReportState>,
     /// Files that are kept and not read.
@@ -241,7 +230,7 @@ pub fn import(files: &[PathBuf], run_id: &str, out: &Path) -> Result<Imported> {
     let retained = retained.map(|n| Retained { file: name_of(n.path).to_owned(), remark: n.remark }).collect();
     let imported = Imported { reports, retained };
     let spec = states();
-    write_table(&out.join(format!("{}.parquet", spec.name)), &spec, &[states_batch(run_id, &imported)])?;
+    write_table(&out.join(format!("{}.parquet", spec.name)), &spec, &[states::to_batch(run_id, &imported)])?;
     Ok(imported)
 }
 
@@ -294,102 +283,6 @@ fn remarks(counted: &Counted) -> Vec<String> {
     notes
 }
 
-/// A row of `nsight_reports`.
-struct Line<'a> {
-    report: Option<(&'static str, &'static str)>,
-    state: &'static str,
-    file: Option<&'a str>,
-    rows: Option<u64>,
-    time_step_ns: Option<i64>,
-    reason: Option<&'a str>,
-    notes: &'a [String],
-}
-
-/// In `nsight_reports`, the state of a file that is kept and not read.
-const RETAINED: &str = "retained";
-
-/// Rows of `nsight_reports`.
-fn states_batch(run_id: &str, imported: &Imported) -> RecordBatch {
-    let reports = imported.reports.iter().map(|r| Line {
-        report: Some((r.report, r.table)),
-        state: r.state.as_str(),
-        file: r.file.as_deref(),
-        rows: r.rows,
-        time_step_ns: r.time_step_ns,
-        reason: r.reason.as_deref(),
-        notes: &r.notes,
-    });
-    let retained = imported.retained.iter().map(|r| Line {
-        report: None,
-        state: RETAINED,
-        file: Some(&r.file),
-        rows: None,
-        time_step_ns: None,
-        reason: r.remark.as_deref(),
-        notes: &[],
-    });
-    let lines: Vec<Line<'_>> = reports.chain(retained).collect();
-    let text = |get: &dyn Fn(&Line<'_>) -> Option<String>| -> ArrayRef {
-        Arc::new(lines.iter().map(get).collect::<StringArray>())
-    };
-    let mut notes = ListBuilder::new(StringBuilder::new()).with_field(Field::new("item", DataType::Utf8, false));
-    lines.iter().for_each(|line| notes.append_value(line.notes.iter().map(Some)));
-    let columns: Vec<ArrayRef> = vec![
-        text(&|_| Some(run_id.to_owned())),
-        text(&|l| l.report.map(|(report, _)| report.to_owned())),
-        text(&|l| l.report.map(|(_, table)| table.to_owned())),
-        text(&|l| Some(l.state.to_owned())),
-        text(&|l| l.file.map(str::to_owned)),
-        Arc::new(lines.iter().map(|l| l.rows.and_then(|n| i64::try_from(n).ok())).collect::<Int64Array>()),
-        Arc::new(lines.iter().map(|l| l.time_step_ns).collect::<Int64Array>()),
-        text(&|l| l.reason.map(str::to_owned)),
-        Arc::new(notes.finish()),
-    ];
-    RecordBatch::try_new(states().schema(Some(run_id)), columns).expect("columns follow tables::nsight::states()")
-}
-
-/// What rows of `nsight_reports` tell of.
-///
-/// # Errors
-/// Rows that no importer wrote.
-fn imported_of(batches: &[RecordBatch]) -> Result<Imported, String> {
-    let mut found = Imported { reports: Vec::new(), retained: Vec::new() };
-    for batch in batches {
-        let text = |name: &str, row: usize| {
-            let column = batch[name].as_string::<i32>();
-            column.is_valid(row).then(|| column.value(row).to_owned())
-        };
-        let int = |name: &str, row: usize| {
-            let column = batch[name].as_primitive::<Int64Type>();
-            column.is_valid(row).then(|| column.value(row))
-        };
-        for row in 0..batch.num_rows() {
-            let (state, file) = (text("state", row).unwrap_or_default(), text("file", row));
-            if state == RETAINED {
-                let file = file.ok_or("keeps a file without a name")?;
-                found.retained.push(Retained { file, remark: text("reason", row) });
-                continue;
-            }
-            let report = text("report", row).and_then(|name| REPORTS.iter().find(|r| r.report == name));
-            let report = report.ok_or("names a report that this version does not know")?;
-            let state = State::parse(&state).ok_or("has a state that is none")?;
-            let notes = batch["notes"].as_list::<i32>().value(row);
-            found.reports.push(ReportState {
-                file,
-                rows: int("rows", row).and_then(|n| u64::try_from(n).ok()),
-                time_step_ns: int("time_step_ns", row),
-                reason: text("reason", row),
-                notes: notes.as_string::<i32>().iter().flatten().map(str::to_owned).collect(),
-                ..ReportState::of(report, state)
-            });
-        }
-    }
-    if found.reports.iter().map(|r| r.table).ne(REPORTS.iter().map(|r| r.table)) {
-        return Err("does not tell of each report once".to_owned());
-    }
-    Ok(found)
-}
-
 /// Most bytes of a capture manifest.
 const LARGEST_MANIFEST: u64 = 16 << 20;
 
@@ -398,13 +291,16 @@ const LARGEST_MANIFEST: u64 = 16 << 20;
 ///
 /// # Errors
 /// A table of states that no importer wrote.
-pub(super) fn open(trace: &mut Trace, files: Vec<SuppliedFile>, manifest: Option<&Path>, redacted: bool) -> Result<()> {
+pub(super) fn open(trace: &mut Trace, files: Vec<FileEntry>, manifest: Option<&Path>, redacted: bool) -> Result<()> {
     let states = trace.scan(STATES, &states().columns.iter().map(|c| c.name).collect::<Vec<_>>());
     let batches = states.collect::<Result<Vec<_>>>()?;
     let path = || trace.files.get(STATES).and_then(|f| f.first()).cloned().unwrap_or_default();
-    let mut imported =
-        imported_of(&batches).map_err(|problem| Error::Table { path: path(), table: STATES.to_owned(), problem })?;
-    for report in &mut imported.reports {
+    let imported = states::from_batches(&batches).map_err(|problem| Error::Table {
+        path: path(),
+        table: STATES.to_owned(),
+        problem,
+    })?;
+    for report in &imported.reports {
         let rows = trace.count(report.table);
         // The rows themselves are what there is.
         if report.state != State::Available && rows > 0 || report.rows.is_some_and(|stated| stated != rows) {
@@ -435,8 +331,7 @@ pub fn attach(trace: &mut Trace, dir: &Path) -> Result<()> {
     let files = list(dir)?;
     let names: Vec<String> = files.iter().map(|f| name_of(f).to_owned()).collect();
     let hashed = bundle::hash_all(dir, &names)?;
-    let out = tempfile::Builder::new().prefix("candle-graph-").tempdir();
-    let out = out.map_err(Error::io("create a scratch directory here", std::env::temp_dir()))?;
+    let out = directory::scratch_dir()?;
     import(&files, &trace.run.run_id, out.path())?;
     for spec in tables().into_iter().chain([states()]) {
         let path = out.path().join(format!("{}.parquet", spec.name));
@@ -445,17 +340,10 @@ pub fn attach(trace: &mut Trace, dir: &Path) -> Result<()> {
         }
     }
     let manifest = files.iter().find(|f| name_of(f) == MANIFEST);
-    let supplied = hashed.into_iter().map(SuppliedFile::from).collect();
-    open(trace, supplied, manifest.map(PathBuf::as_path), false)?;
+    open(trace, hashed, manifest.map(PathBuf::as_path), false)?;
     trace._nsight = Some(out);
     if let Some(supplied) = &mut trace.nsight {
         supplied.dir = Some(dir.to_owned());
     }
     Ok(())
-}
-
-impl From<FileEntry> for SuppliedFile {
-    fn from(entry: FileEntry) -> Self {
-        Self { name: entry.path, bytes: entry.bytes, sha256: entry.sha256 }
-    }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Builder, Int64Array, Int64Builder, RecordBatch, StringArray, StringBuilder};
 use arrow::datatypes::SchemaRef;
 use candle_graph_record::parquet_sink::writer_properties;
-use candle_graph_record::table::TableSpec;
+use candle_graph_record::table::{Kind, TableSpec};
 use csv_core::ReadRecordResult;
 use parquet::arrow::ArrowWriter;
 
@@ -64,9 +64,9 @@ enum Values {
 
 impl Values {
     fn of(cell: Cell) -> Self {
-        match cell {
-            Cell::MeanDuration | Cell::Rate | Cell::Percent => Values::Float(Float64Builder::new()),
-            Cell::Text | Cell::OperationKind | Cell::CopyDirection | Cell::Label => Values::Text(StringBuilder::new()),
+        match cell.kind() {
+            Kind::Float => Values::Float(Float64Builder::new()),
+            Kind::Text => Values::Text(StringBuilder::new()),
             _ => Values::Int(Int64Builder::new()),
         }
     }

@@ -42,27 +42,6 @@ struct Derived {
     sound: bool,
     /// Whether it takes seconds, or as much room as the trace, where events are many: then it is left to be asked for.
     deep: bool,
-    needs: Needs,
-}
-
-/// Which Nsight reports must have been read.
-#[derive(Clone, Copy)]
-enum Needs {
-    None,
-    Timeline,
-    Ranges,
-    Join,
-}
-
-impl Needs {
-    fn hold(self, trace: &Trace) -> bool {
-        match self {
-            Needs::None => true,
-            Needs::Timeline => gpu::lacking(trace, &["gpu_trace"]).is_none(),
-            Needs::Ranges => gpu::lacking_ranges(trace).is_none(),
-            Needs::Join => gpu::lacking_join(trace).is_none(),
-        }
-    }
 }
 
 /// Whose rows.
@@ -74,15 +53,11 @@ enum Rows {
 }
 
 const fn query(table: &'static str) -> Derived {
-    Derived { table, rows: Rows::Query(table), sound: false, deep: false, needs: Needs::None }
+    Derived { table, rows: Rows::Query(table), sound: false, deep: false }
 }
 
 const fn view(table: &'static str, statement: &'static str) -> Derived {
-    Derived { table, rows: Rows::View(statement), sound: false, deep: false, needs: Needs::None }
-}
-
-const fn nsight(table: &'static str, needs: Needs) -> Derived {
-    Derived { needs, ..query(table) }
+    Derived { table, rows: Rows::View(statement), sound: false, deep: false }
 }
 
 const fn sound(d: Derived) -> Derived {
@@ -101,7 +76,7 @@ const DERIVED: &[Derived] = &[
     sound(query("host_hotspots")),
     sound(query("critical_path")),
     query("labels"),
-    Derived { table: "op_totals", rows: Rows::Query("ops"), sound: false, deep: false, needs: Needs::None },
+    Derived { table: "op_totals", rows: Rows::Query("ops"), sound: false, deep: false },
     deep(query("op_work_by_name")),
     query("device_busy"),
     sound(query("slowest_device")),
@@ -114,16 +89,16 @@ const DERIVED: &[Derived] = &[
     deep(view("storage_lifetimes", "SELECT * FROM storage_lifetimes ORDER BY run_id, alloc_seq, device, storage_id")),
     query("gradient_families"),
     query("first_non_finite"),
-    nsight("gpu_correlation", Needs::Ranges),
-    nsight("gpu_phases", Needs::Ranges),
-    nsight("gpu_phase_kernels", Needs::Join),
-    nsight("gpu_phase_copies", Needs::Join),
-    nsight("gpu_attribution_totals", Needs::Join),
-    nsight("gpu_attribution_gaps", Needs::Join),
-    nsight("gpu_launches", Needs::Join),
-    nsight("gpu_busy", Needs::Timeline),
-    nsight("gpu_hotspots", Needs::Timeline),
-    nsight("gpu_memory_operations", Needs::Timeline),
+    query("gpu_correlation"),
+    query("gpu_phases"),
+    query("gpu_phase_kernels"),
+    query("gpu_phase_copies"),
+    query("gpu_attribution_totals"),
+    query("gpu_attribution_gaps"),
+    query("gpu_launches"),
+    query("gpu_busy"),
+    query("gpu_hotspots"),
+    query("gpu_memory_operations"),
 ];
 
 impl Derived {
@@ -173,13 +148,6 @@ impl Derived {
     }
 }
 
-/// What a bundle holds beside the trace itself.
-pub(super) struct Extra {
-    /// Nsight files, by name and size.
-    pub nsight: Vec<(String, u64)>,
-    pub redaction: Option<RedactionRecord>,
-}
-
 /// Where a derived file goes, of a bundle at `dir`.
 fn target(dir: &Path, table: &str) -> PathBuf {
     dir.join(table_path(table))
@@ -192,7 +160,7 @@ pub(super) fn examine(trace: Trace) -> Result<Evidence> {
 }
 
 /// Writes every derived file into the bundle at `dir`, whose folder of tables exists.
-pub(super) fn write(evidence: &Evidence, extra: &Extra, dir: &Path) -> Result<()> {
+pub(super) fn write(evidence: &Evidence, redaction: Option<&RedactionRecord>, dir: &Path) -> Result<()> {
     let run = &evidence.trace.run;
     write_table(&target(dir, "run"), &run::spec(), &[run.to_batch()])?;
     let coverage = evidence.coverage();
@@ -206,7 +174,7 @@ pub(super) fn write(evidence: &Evidence, extra: &Extra, dir: &Path) -> Result<()
         .iter()
         .filter(|d| !d.sound || evidence.health.is_sound())
         .filter(|d| !d.deep || !is_large(&evidence.trace))
-        .filter(|d| d.needs.hold(&evidence.trace))
+        .filter(|d| gpu::lacking_for(&evidence.trace, d.table).is_none())
         .collect();
     // Each query reads in one order; two at a time keep two cores busy, and more would hold more rows in memory.
     let next = AtomicUsize::new(0);
@@ -228,10 +196,9 @@ pub(super) fn write(evidence: &Evidence, extra: &Extra, dir: &Path) -> Result<()
         let path = dir.join(name);
         std::fs::write(&path, bytes).map_err(Error::io("write", &path))
     };
-    put(layout::EVIDENCE, json_bytes(&evidence_document(evidence, extra)?))?;
+    put(layout::EVIDENCE, json_bytes(&evidence_document(evidence, redaction)?))?;
     let page = report::Extra {
-        nsight_files: extra.nsight.clone(),
-        removed: extra.redaction.iter().flat_map(|r| &r.removed).map(|r| (r.what.clone(), r.places as usize)).collect(),
+        removed: redaction.iter().flat_map(|r| &r.removed).map(|r| (r.what.clone(), r.places as usize)).collect(),
     };
     put(layout::REPORT, report::markdown(evidence, &page)?.into_bytes())
 }
@@ -306,7 +273,7 @@ fn write_rows(evidence: &Evidence, derived: &Derived, rows: Vec<RecordBatch>, pa
 }
 
 /// evidence.json: the first look without what belongs to a command line, and what else the bundle holds.
-fn evidence_document(evidence: &Evidence, extra: &Extra) -> Result<Value> {
+fn evidence_document(evidence: &Evidence, redaction: Option<&RedactionRecord>) -> Result<Value> {
     let mut document = overview::to_json(&overview::build(evidence)?)?;
     let fields = document.as_object_mut().ok_or_else(|| Error::Sql { problem: "evidence is no object".to_owned() })?;
     for name in FOREIGN {
@@ -323,9 +290,10 @@ fn evidence_document(evidence: &Evidence, extra: &Extra) -> Result<Value> {
     let left_out = DERIVED.iter().filter(|d| d.deep && is_large(&evidence.trace));
     let left_out: Vec<Value> = left_out.map(|d| json!({"table": d.table, "query": d.source()})).collect();
     fields.insert("tables_left_out".to_owned(), Value::Array(left_out));
-    let nsight: Vec<Value> = extra.nsight.iter().map(|(name, bytes)| json!({"name": name, "bytes": bytes})).collect();
+    let nsight = evidence.trace.nsight.iter().flat_map(|supplied| &supplied.files);
+    let nsight: Vec<Value> = nsight.map(|file| json!({"name": file.path, "bytes": file.bytes})).collect();
     fields.insert("nsight_files".to_owned(), Value::Array(nsight));
-    fields.insert("redaction".to_owned(), json!(extra.redaction));
+    fields.insert("redaction".to_owned(), json!(redaction));
     Ok(document)
 }
 

@@ -9,11 +9,11 @@ use candle_graph_record::parquet_sink::writer_properties;
 use candle_graph_record::table::TableSpec;
 use parquet::arrow::ArrowWriter;
 
-use super::derived::{self, Extra, json_bytes};
+use super::derived::{self, json_bytes};
 use super::stage::{self, Purpose, Stage};
 use super::{PublicationReceipt, SigningKey, semantic, sign};
 use crate::error::{Error, Result, one_line};
-use crate::load::bundle::{self, Manifest, Verified, layout, table_path};
+use crate::load::bundle::{self, FileEntry, Manifest, Verified, layout, table_path};
 use crate::load::{Trace, nsight};
 use crate::output::redact::Redaction;
 use crate::tables;
@@ -153,7 +153,6 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
             (None, _) => one_file(trace, &spec, &target)?,
         }
     }
-    let mut carried = Vec::new();
     if !supplied.is_empty() {
         let folder = dir.join(layout::NSIGHT);
         std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
@@ -166,8 +165,6 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
                 Some(redaction) => redaction.file(source, &target)?,
                 None => copy_regular(source, &target)?,
             }
-            let bytes = std::fs::metadata(&target).map_err(Error::io("read", &target))?.len();
-            carried.push((name, bytes));
         }
         // From what was staged: a redaction may have changed it.
         nsight::import(&nsight::list(&dir.join(layout::NSIGHT))?, &run.run_id, &dir.join(layout::TABLES))?;
@@ -181,9 +178,14 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
     }
     // From what was staged, as whoever verifies it will.
     let staged = bundle::read_staged(dir)?;
-    let extra = Extra { nsight: carried, redaction };
-    derived::write(&derived::examine(staged)?, &extra, dir)?;
-    let manifest = Manifest::new(run.run_id.clone(), bundle::hash_all(dir, &file_paths(dir)?)?);
+    // Raw reports are the largest files of a bundle, and their hashes are known already.
+    let supplied = staged.nsight.iter().flat_map(|supplied| &supplied.files);
+    let in_bundle = |f: &FileEntry| FileEntry { path: format!("{}/{}", layout::NSIGHT, f.path), ..f.clone() };
+    let mut entries: Vec<FileEntry> = supplied.map(in_bundle).collect();
+    derived::write(&derived::examine(staged)?, redaction.as_ref(), dir)?;
+    let others = file_paths(dir)?.into_iter().filter(|path| bundle::nsight_name(path).is_none());
+    entries.extend(bundle::hash_all(dir, &others.collect::<Vec<_>>())?);
+    let manifest = Manifest::new(run.run_id.clone(), entries);
     let bytes = manifest.to_bytes();
     let identity = bundle::sha256(&bytes);
     put(layout::MANIFEST, bytes)?;

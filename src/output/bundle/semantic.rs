@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Verification;
-use super::derived::{self, Extra};
+use super::derived;
 use super::sign::{self, SignatureOut};
 use crate::error::{Error, Result};
 use crate::load::bundle::{self, layout};
@@ -79,10 +79,6 @@ pub fn verify(dir: &Path, options: &VerifyOptions<'_>) -> Result<VerifyDocument>
 /// Derives every derived file again and compares; gives their number.
 fn rederive(dir: &Path, trace: load::Trace) -> Result<u64> {
     let Some(verified) = trace.bundle.clone() else { return Ok(0) };
-    let nsight = verified.manifest.files.iter().filter_map(|f| {
-        let name = f.path.strip_prefix(layout::NSIGHT)?.strip_prefix('/')?;
-        Some((name.to_owned(), f.bytes))
-    });
     let redaction = match verified.manifest.entry(layout::REDACTION) {
         None => None,
         Some(_) => Some(read_redaction(&trace.kept(layout::REDACTION)?, &dir.join(layout::REDACTION))?),
@@ -92,7 +88,6 @@ fn rederive(dir: &Path, trace: load::Trace) -> Result<u64> {
             "says that rules were applied which this version's are not, or which the run record does not obey";
         return Err(Error::input(dir.join(layout::REDACTION), problem));
     }
-    let extra = Extra { nsight: nsight.collect(), redaction };
     let scratch = crate::load::scratch_dir()?;
     let folder = scratch.path().join(layout::TABLES);
     std::fs::create_dir(&folder).map_err(Error::io("create directory", &folder))?;
@@ -100,12 +95,12 @@ fn rederive(dir: &Path, trace: load::Trace) -> Result<u64> {
     if !supplied.is_empty() {
         crate::load::nsight::import(&supplied, &trace.run.run_id, &folder).map_err(|e| trace.of_input(e))?;
     }
-    derived::write(&derived::examine(trace)?, &extra, scratch.path())?;
+    derived::write(&derived::examine(trace)?, redaction.as_ref(), scratch.path())?;
 
     let again = bundle::hash_all(scratch.path(), &super::publish::file_paths(scratch.path())?)?;
     let source = |path: &str| {
         [layout::RUN, layout::REDACTION].contains(&path)
-            || path.starts_with(&format!("{}/", layout::NSIGHT))
+            || bundle::nsight_name(path).is_some()
             || crate::tables::events().iter().any(|t| bundle::table_path(t.name) == path)
     };
     let by = |path: &str| {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RANKING, bounded, few};
+use super::RANKING;
 use crate::analysis::correlation::Ledger;
 use crate::error::Result;
 use crate::evidence::gpu::{self, PLANES};
@@ -15,7 +15,7 @@ use crate::evidence::{Evidence, Level};
 use crate::load::nsight::{self, State};
 use crate::output::bounds::{Budget, TEXT};
 use crate::output::documents::{Bounded, CapabilityOut, capability};
-use crate::output::rows::Row;
+use crate::output::rows::{Row, json_rows};
 use crate::text::{shorten, shorten_to};
 
 /// Clocks: those of the host, of device events and of Nsight Systems are apart, never added and never on one axis.
@@ -218,12 +218,21 @@ fn state(evidence: &Evidence, tables: &[&str], reason: Option<String>) -> GpuSta
     }
 }
 
-/// The first rows of a query where nothing is `lacking`.
-fn rows(evidence: &Evidence, query: &str, lacking: &Option<String>, shares: usize) -> Result<Option<Bounded<Row>>> {
-    match lacking {
+/// Every row of a query, run once; `None` where they are not known.
+fn whole(evidence: &Evidence, query: &'static str) -> Result<Option<Vec<Row>>> {
+    match gpu::lacking_for(&evidence.trace, query) {
         Some(_) => Ok(None),
-        None => bounded(evidence, query, Some(RANKING), Budget::share(shares)).map(Some),
+        None => json_rows(&evidence.whole(query)?).map(Some),
     }
+}
+
+/// The first rows of a query, in one of `shares` parts of the response.
+fn rows(evidence: &Evidence, query: &'static str, shares: usize) -> Result<Option<Bounded<Row>>> {
+    Ok(whole(evidence, query)?.map(|mut rows| {
+        let total = rows.len();
+        rows.truncate(RANKING);
+        Bounded::part(Budget::share(shares).take(rows), total)
+    }))
 }
 
 fn reasons(evidence: &Evidence) -> Bounded<String> {
@@ -249,7 +258,6 @@ pub(super) fn status(evidence: &Evidence) -> Result<GpuStatus> {
     let supplied = evidence.trace.nsight.as_ref();
     let every: Vec<&str> = crate::tables::nsight::REPORTS.iter().map(|r| r.table).collect();
     let nothing = supplied.is_none().then(|| "no Nsight reports were supplied".to_owned());
-    let timeline = gpu::lacking(&evidence.trace, &["gpu_trace"]);
     let retained: Vec<RetainedOut> = supplied
         .iter()
         .flat_map(|s| &s.retained)
@@ -271,9 +279,9 @@ pub(super) fn status(evidence: &Evidence) -> Result<GpuStatus> {
         capture,
         correlation: correlation_state(evidence),
         files: supplied.map_or(0, |s| s.files.len()),
-        raw_report: supplied.is_some_and(|s| s.files.iter().any(|f| nsight::is_raw(&f.name))),
+        raw_report: supplied.is_some_and(|s| s.files.iter().any(|f| nsight::is_raw(&f.path))),
         retained: Bounded::part(retained, supplied.map_or(0, |s| s.retained.len())),
-        devices: rows(evidence, "gpu_busy", &timeline, 2)?,
+        devices: rows(evidence, "gpu_busy", 2)?,
         capabilities: PLANES.iter().map(|plane| (*plane, short(evidence, plane))).collect(),
     })
 }
@@ -285,7 +293,6 @@ fn short(evidence: &Evidence, plane: &str) -> CapabilityOut {
 }
 
 pub(super) fn correlation(evidence: &Evidence) -> Result<GpuCorrelation> {
-    let lacking = gpu::lacking_ranges(&evidence.trace);
     let projected = gpu::lacking(&evidence.trace, &["nvtx_gpu_proj"]).is_none();
     let ledger = ledger(evidence);
     let mode = ledger.map(|_| if projected { "projection" } else { "correlation_ids" });
@@ -306,66 +313,51 @@ pub(super) fn correlation(evidence: &Evidence) -> Result<GpuCorrelation> {
             unexpected_cpu_only: texts(&l.unexpected_cpu_only),
             duplicates: texts(&l.duplicates),
         }),
-        labels: rows(evidence, "gpu_correlation", &lacking, 3)?,
-        state: state(evidence, tables, lacking),
+        labels: rows(evidence, "gpu_correlation", 3)?,
+        state: state(evidence, tables, gpu::lacking_for(&evidence.trace, "gpu_correlation")),
     })
 }
 
 pub(super) fn phases(evidence: &Evidence) -> Result<GpuPhases> {
-    let lacking = gpu::lacking_ranges(&evidence.trace);
-    let join = gpu::lacking_join(&evidence.trace);
     let tables = ["nvtx_gpu_proj", "nvtx_pushpop_trace", "cuda_api_trace", "gpu_trace"];
     Ok(GpuPhases {
-        phases: rows(evidence, "gpu_phases", &lacking, 3)?,
-        kernels: rows(evidence, "gpu_phase_kernels", &join, 3)?,
-        copies: rows(evidence, "gpu_phase_copies", &join, 3)?,
-        attribution_reason: join.map(|r| shorten_to(&r, TEXT)),
-        state: state(evidence, &tables, lacking),
+        phases: rows(evidence, "gpu_phases", 3)?,
+        kernels: rows(evidence, "gpu_phase_kernels", 3)?,
+        copies: rows(evidence, "gpu_phase_copies", 3)?,
+        attribution_reason: gpu::lacking_join(&evidence.trace).map(|r| shorten_to(&r, TEXT)),
+        state: state(evidence, &tables, gpu::lacking_for(&evidence.trace, "gpu_phases")),
     })
 }
 
 pub(super) fn kernels(evidence: &Evidence) -> Result<GpuKernels> {
-    let trace = &evidence.trace;
-    let timeline = gpu::lacking(trace, &["gpu_trace"]);
-    let summary = gpu::lacking(trace, &["gpu_kernels"]);
-    let source = match (&timeline, &summary) {
-        (None, _) => Some(("cuda_gpu_trace", "gpu_hotspots")),
-        (_, None) => Some(("cuda_gpu_kern_sum", "gpu_kernel_summary")),
-        _ => None,
+    let query = gpu::kernels(&evidence.trace);
+    let lacking = match query {
+        Some(_) => None,
+        None => gpu::lacking(&evidence.trace, &["gpu_trace", "gpu_kernels"]),
     };
-    let kernels = match source {
-        Some((_, query)) => rows(evidence, query, &None, 4)?,
-        None => None,
-    };
-    let lacking = if source.is_some() { None } else { gpu::lacking(trace, &["gpu_trace", "gpu_kernels"]) };
     Ok(GpuKernels {
-        source: source.map(|(report, _)| report),
-        kernels,
-        memory_operations: rows(evidence, "gpu_memory_operations", &timeline, 8)?,
-        launches: rows(evidence, "gpu_launches", &gpu::lacking(trace, &["gpu_trace", "cuda_api_trace"]), 4)?,
-        api_functions: rows(evidence, "cuda_api_functions", &gpu::lacking(trace, &["cuda_api"]), 4)?,
+        source: query.map(|query| if query == "gpu_hotspots" { "cuda_gpu_trace" } else { "cuda_gpu_kern_sum" }),
+        kernels: query.map(|query| rows(evidence, query, 4)).transpose()?.flatten(),
+        memory_operations: rows(evidence, "gpu_memory_operations", 8)?,
+        launches: rows(evidence, "gpu_launches", 4)?,
+        api_functions: rows(evidence, "cuda_api_functions", 4)?,
         state: state(evidence, &["gpu_trace", "gpu_kernels", "cuda_api_trace", "cuda_api"], lacking),
     })
 }
 
 pub(super) fn gaps(evidence: &Evidence) -> Result<GpuGaps> {
-    let lacking = gpu::lacking_join(&evidence.trace);
     let ledger = ledger(evidence);
-    let totals = match lacking {
-        None => few(evidence, "gpu_attribution_totals")?.pop(),
-        Some(_) => None,
-    };
     let tables = ["gpu_trace", "cuda_api_trace", "nvtx_pushpop_trace", "nvtx_gpu_proj"];
     Ok(GpuGaps {
         diagnostics: reasons(evidence),
-        totals,
-        outside: rows(evidence, "gpu_attribution_gaps", &lacking, 3)?,
-        labels_without_kernels: rows(evidence, "gpu_idle_labels", &lacking, 3)?,
+        totals: whole(evidence, "gpu_attribution_totals")?.and_then(|mut rows| rows.pop()),
+        outside: rows(evidence, "gpu_attribution_gaps", 3)?,
+        labels_without_kernels: rows(evidence, "gpu_idle_labels", 3)?,
         missing_expected: ledger.map(|l| texts(&l.missing_expected)),
         unexpected_observed: ledger.map(|l| texts(&l.unexpected_observed)),
         unexpected_cpu_only: ledger.map(|l| texts(&l.unexpected_cpu_only)),
         duplicates: ledger.map(|l| texts(&l.duplicates)),
-        state: state(evidence, &tables, lacking),
+        state: state(evidence, &tables, gpu::lacking_join(&evidence.trace)),
     })
 }
 
@@ -410,30 +402,24 @@ pub struct GpuSummary {
 /// The engine's own failures.
 pub fn summary(evidence: &Evidence) -> Result<GpuSummary> {
     let trace = &evidence.trace;
-    let whole = |query: &str, lacking: Option<String>| match lacking {
-        Some(_) => Ok(None),
-        None => few(evidence, query).map(Some),
-    };
     let every: Vec<&str> = crate::tables::nsight::REPORTS.iter().map(|r| r.table).collect();
     let nothing = trace.nsight.is_none().then(|| "no Nsight reports were supplied".to_owned());
-    let timeline = || gpu::lacking(trace, &["gpu_trace"]);
-    let join = || gpu::lacking_join(trace);
     Ok(GpuSummary {
         state: state(evidence, &every, nothing),
         diagnostics: evidence.gpu.as_ref().map(|gpu| gpu.binding.reasons.clone()).unwrap_or_default(),
         correlation_complete: ledger(evidence).map(Ledger::is_complete),
-        labels: whole("gpu_correlation", gpu::lacking_ranges(trace))?,
-        devices: whole("gpu_busy", timeline())?,
-        phases: whole("gpu_phases", gpu::lacking_ranges(trace))?,
-        phase_kernels: whole("gpu_phase_kernels", join())?,
-        phase_copies: whole("gpu_phase_copies", join())?,
-        kernels: whole("gpu_hotspots", timeline())?,
-        kernel_summary: whole("gpu_kernel_summary", gpu::lacking(trace, &["gpu_kernels"]))?,
-        memory_operations: whole("gpu_memory_operations", timeline())?,
-        launches: whole("gpu_launches", gpu::lacking(trace, &["gpu_trace", "cuda_api_trace"]))?,
-        api_functions: whole("cuda_api_functions", gpu::lacking(trace, &["cuda_api"]))?,
-        attribution_totals: whole("gpu_attribution_totals", join())?.and_then(|mut rows| rows.pop()),
-        attribution_gaps: whole("gpu_attribution_gaps", join())?,
+        labels: whole(evidence, "gpu_correlation")?,
+        devices: whole(evidence, "gpu_busy")?,
+        phases: whole(evidence, "gpu_phases")?,
+        phase_kernels: whole(evidence, "gpu_phase_kernels")?,
+        phase_copies: whole(evidence, "gpu_phase_copies")?,
+        kernels: whole(evidence, "gpu_hotspots")?,
+        kernel_summary: whole(evidence, "gpu_kernel_summary")?,
+        memory_operations: whole(evidence, "gpu_memory_operations")?,
+        launches: whole(evidence, "gpu_launches")?,
+        api_functions: whole(evidence, "cuda_api_functions")?,
+        attribution_totals: whole(evidence, "gpu_attribution_totals")?.and_then(|mut rows| rows.pop()),
+        attribution_gaps: whole(evidence, "gpu_attribution_gaps")?,
     })
 }
 
@@ -466,17 +452,12 @@ pub struct Gpu {
 /// The engine's own failures.
 pub fn headlines(evidence: &Evidence) -> Result<Gpu> {
     let trace = &evidence.trace;
-    let top = |query: &'static str, lacking: Option<String>| -> Result<Option<Bounded<Row>>> {
-        if lacking.is_some() {
+    let top = |query: &'static str| -> Result<Option<Bounded<Row>>> {
+        if gpu::lacking_for(trace, query).is_some() {
             return Ok(None);
         }
         let (rows, total) = evidence.top_of(query)?;
-        Ok(Some(Bounded::part(crate::output::rows::json_rows(&rows)?, total)))
-    };
-    let timeline = gpu::lacking(trace, &["gpu_trace"]);
-    let kernels = match &timeline {
-        None => top("gpu_hotspots", None)?,
-        Some(_) => top("gpu_kernel_summary", gpu::lacking(trace, &["gpu_kernels"]))?,
+        Ok(Some(Bounded::part(json_rows(&rows)?, total)))
     };
     let totals = match gpu::lacking_join(trace) {
         None => crate::evidence::Row::first(&evidence.top("gpu_attribution_totals")?).opt_float("outside_share"),
@@ -494,9 +475,9 @@ pub fn headlines(evidence: &Evidence) -> Result<Gpu> {
         provenance_binding: evidence.gpu.as_ref().map(|gpu| gpu.binding.state.as_str()),
         correlation_complete: ledger(evidence).map(Ledger::is_complete),
         reports: supplied.map(|r| (r.report, r.state.as_str())).collect(),
-        devices: top("gpu_busy", timeline)?,
-        phases: top("gpu_phases", gpu::lacking_ranges(trace))?,
-        kernels,
+        devices: top("gpu_busy")?,
+        phases: top("gpu_phases")?,
+        kernels: gpu::kernels(trace).map(top).transpose()?.flatten(),
         outside_share: totals,
     })
 }

@@ -26,6 +26,10 @@ const fn document(name: &'static str, shape: Shape, plane: &'static str, about: 
     Kind { name, shape, needs_sound: false, plane, about }
 }
 
+const fn gpu(name: &'static str, question: Gpu, about: &'static str) -> Kind {
+    document(name, Shape::Gpu(question), "gpu_correlation", about)
+}
+
 /// Every kind.
 pub const KINDS: &[Kind] = &[
     collection("labels", "labels", "", "every label and how many events carry it"),
@@ -92,36 +96,15 @@ pub const KINDS: &[Kind] = &[
         "",
         "where the first NaN or infinity was seen, and what it reached",
     ),
-    document(
+    gpu(
         "gpu-status",
-        Shape::Gpu(Gpu::Status),
-        "gpu_correlation",
+        Gpu::Status,
         "which Nsight reports were read, whether they belong to the run, how busy each GPU was",
     ),
-    document(
-        "gpu-correlation",
-        Shape::Gpu(Gpu::Correlation),
-        "gpu_correlation",
-        "which labels were expected on the GPU, and which were seen there",
-    ),
-    document(
-        "gpu-phases",
-        Shape::Gpu(Gpu::Phases),
-        "gpu_correlation",
-        "what each label did on the GPU: busy time, kernels, copies",
-    ),
-    document(
-        "gpu-kernels",
-        Shape::Gpu(Gpu::Kernels),
-        "gpu_correlation",
-        "kernels and memory operations by name, and the calls that launched them",
-    ),
-    document(
-        "gpu-attribution-gaps",
-        Shape::Gpu(Gpu::Gaps),
-        "gpu_correlation",
-        "GPU work that belongs to no label, and labels without any",
-    ),
+    gpu("gpu-correlation", Gpu::Correlation, "which labels were expected on the GPU, and which were seen there"),
+    gpu("gpu-phases", Gpu::Phases, "what each label did on the GPU: busy time, kernels, copies"),
+    gpu("gpu-kernels", Gpu::Kernels, "kernels and memory operations by name, and the calls that launched them"),
+    gpu("gpu-attribution-gaps", Gpu::Gaps, "GPU work that belongs to no label, and labels without any"),
     document("capabilities", Shape::Capabilities, "", "what may be claimed of each evidence plane, and why"),
 ];
 

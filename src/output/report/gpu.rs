@@ -36,7 +36,7 @@ pub(super) fn gpu(page: &mut Page, source: &Source<'_>) -> Result<()> {
 }
 
 fn devices(page: &mut Page, source: &Source<'_>) -> Result<()> {
-    if gpu::lacking(&source.evidence.trace, &["gpu_trace"]).is_some() {
+    if gpu::lacking_for(&source.evidence.trace, "gpu_busy").is_some() {
         return Ok(());
     }
     let found = source.rows("gpu_busy", None)?;
@@ -57,7 +57,7 @@ fn devices(page: &mut Page, source: &Source<'_>) -> Result<()> {
 }
 
 fn phases(page: &mut Page, source: &Source<'_>) -> Result<()> {
-    if gpu::lacking_ranges(&source.evidence.trace).is_some() {
+    if gpu::lacking_for(&source.evidence.trace, "gpu_phases").is_some() {
         return Ok(());
     }
     let found = source.rows("gpu_phases", None)?;
@@ -85,8 +85,8 @@ fn phases(page: &mut Page, source: &Source<'_>) -> Result<()> {
 }
 
 fn kernels(page: &mut Page, source: &Source<'_>) -> Result<()> {
-    let trace = &source.evidence.trace;
-    if gpu::lacking(trace, &["gpu_trace"]).is_none() {
+    let ranking = gpu::kernels(&source.evidence.trace);
+    if ranking == Some("gpu_hotspots") {
         let found = source.rows("gpu_hotspots", None)?;
         let mut table = Table::new(&["kernel", ">total", ">share", "", ">calls", ">p50", ">p99"]);
         for row in &found.rows {
@@ -102,7 +102,7 @@ fn kernels(page: &mut Page, source: &Source<'_>) -> Result<()> {
             table.push([what, vec![time(row, "total_ns"), number(row, "operations"), size(row, "bytes")]].concat());
         }
         page.list("**Copies and sets.** Sizes are as rounded as the report prints them.", found.total, table);
-    } else if gpu::lacking(trace, &["gpu_kernels"]).is_none() {
+    } else if ranking.is_some() {
         let found = source.rows("gpu_kernel_summary", None)?;
         let mut table = Table::new(&["kernel", ">total", ">calls", ">mean"]);
         for row in &found.rows {

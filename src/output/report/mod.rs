@@ -33,8 +33,6 @@ const ROWS: usize = 8;
 /// What the evidence does not know of a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
-    /// Nsight files that were supplied and are carried unchanged: name, bytes.
-    pub nsight_files: Vec<(String, u64)>,
     /// What was removed before publication: what, in how many places.
     pub removed: Vec<(String, usize)>,
 }

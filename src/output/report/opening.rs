@@ -161,8 +161,9 @@ pub(super) fn what_ran(page: &mut Page, source: &Source<'_>) {
     }
     page.again(&["`candle-graph sql BUNDLE 'SELECT * FROM run'`".to_owned()]);
     let mut files = Table::new(&["file", ">size"]);
-    source.extra.nsight_files.iter().take(20).for_each(|(n, size)| files.push(vec![label(n), bytes(*size as f64)]));
-    page.list("**Nsight files**, supplied and carried unchanged.", source.extra.nsight_files.len(), files);
+    let supplied = source.evidence.trace.nsight.as_ref().map_or(&[][..], |supplied| &supplied.files);
+    supplied.iter().take(20).for_each(|f| files.push(vec![label(&f.path), bytes(f.bytes as f64)]));
+    page.list("**Nsight files**, supplied and carried unchanged.", supplied.len(), files);
     let mut removed = Table::new(&["removed", ">places"]);
     source.extra.removed.iter().take(20).for_each(|(n, places)| removed.push(vec![label(n), count(*places as u64)]));
     page.list("**Removed before publication**, everywhere in this bundle.", source.extra.removed.len(), removed);

@@ -169,6 +169,18 @@ fn calls_are_joined_by_correlation_id_alone() {
             [6, 1, false],
         ]),
     );
+    // Call 6 began in a library's range alone, call 8 in none; of the joined world, call 4 began after both were closed.
+    golden_sql(
+        "nsight/golden.jsonl",
+        "SELECT correlation_id, cause, operations, gpu_time_ns FROM gpu_call_causes
+         WHERE correlation_id IN (1, 4, 6, 8) ORDER BY correlation_id",
+        json!([[1, "attributed", 1, 1000], [4, "attributed", 3, 1400], [6, "outside", 1, 200], [8, "outside", 1, 300]]),
+    );
+    golden_sql(
+        "nsight/joined.jsonl",
+        "SELECT correlation_id, cause FROM gpu_call_causes WHERE correlation_id >= 4 ORDER BY correlation_id",
+        json!([[4, "outside"], [5, "ambiguous"], [6, "attributed"]]),
+    );
     golden_sql(
         "nsight/joined.jsonl",
         "SELECT range_number, label, calls, operations FROM range_calls ORDER BY range_number",
