@@ -3,6 +3,7 @@
 //! queries/views/, and a runtime to drive it. Left to neighbours: the text of queries (`query`), levels of coverage
 //! (`evidence`, which hands its rows in).
 
+mod kept;
 mod views;
 
 use std::collections::{HashMap, HashSet};
@@ -88,7 +89,7 @@ pub struct Session {
     /// Views that exist already.
     made: Mutex<HashSet<&'static str>>,
     /// Removed with the session.
-    links: Links,
+    scratch: Mutex<Scratch>,
 }
 
 impl Session {
@@ -127,11 +128,11 @@ impl Session {
             Error::Io { action: "start threads for", path: PathBuf::from("the query engine"), source }
         })?;
         let files = traces.iter().flat_map(|t| t.files.values().flatten().cloned()).collect();
-        let mut session = Self { context, runtime, files, made: Mutex::default(), links: Links::default() };
+        let session = Self { context, runtime, files, made: Mutex::default(), scratch: Mutex::default() };
         for spec in tables::stored() {
             let files: Vec<PathBuf> =
                 traces.iter().flat_map(|t| t.files.get(spec.name).cloned().unwrap_or_default()).collect();
-            let table = parquet_table(files, plain(&spec.schema(None)), &mut session.links)?;
+            let table = parquet_table(files, plain(&spec.schema(None)), &session.scratch)?;
             session.register(spec.name, table)?;
         }
         let runs = run_batches(traces);
@@ -185,7 +186,13 @@ impl Session {
             if made.insert(name) {
                 let plan = self.wait(self.context.sql_with_options(text, read_only()));
                 let wrong = |e| Error::Query { query: (*name).to_owned(), problem: Error::sql(&e).to_string() };
-                self.register(name, plan.map_err(wrong)?.into_view())?;
+                let frame = plan.map_err(wrong)?;
+                // What lists all tables reads none of them.
+                let table = match kept::KEPT.contains(name) && !all {
+                    true => self.wait(kept::keep(frame, name, &self.scratch))?,
+                    false => frame.into_view(),
+                };
+                self.register(name, table)?;
             }
         }
         Ok(())
@@ -300,11 +307,12 @@ fn plain(schema: &SchemaRef) -> SchemaRef {
     Arc::new(arrow::datatypes::Schema::new(fields))
 }
 
-fn parquet_table(files: Vec<PathBuf>, schema: SchemaRef, links: &mut Links) -> Result<Arc<dyn TableProvider>> {
+fn parquet_table(files: Vec<PathBuf>, schema: SchemaRef, scratch: &Mutex<Scratch>) -> Result<Arc<dyn TableProvider>> {
     if files.is_empty() {
         return Ok(Arc::new(EmptyTable::new(schema)));
     }
-    let urls = files.iter().map(|f| file_url(&links.name(f)?)).collect::<Result<Vec<_>>>()?;
+    let mut scratch = scratch.lock().unwrap_or_else(|e| e.into_inner());
+    let urls = files.iter().map(|f| file_url(&scratch.name(f)?)).collect::<Result<Vec<_>>>()?;
     let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
     let config = ListingTableConfig::new_with_multi_paths(urls).with_listing_options(options).with_schema(schema);
     Ok(Arc::new(ListingTable::try_new(config).map_err(|e| Error::sql(&e))?))
@@ -322,14 +330,23 @@ fn file_url(path: &Path) -> Result<ListingTableUrl> {
     ListingTableUrl::try_new(url, None).map_err(|e| Error::sql(&e))
 }
 
-/// Other names for files whose own the engine cannot keep: symbolic links in a scratch directory.
+/// A directory of the session: rows of kept views, and other names (symbolic links) for files whose own the engine
+/// cannot keep. Removed with the session, made when it is needed.
 #[derive(Default)]
-struct Links {
+struct Scratch {
     directory: Option<tempfile::TempDir>,
-    made: usize,
+    links: usize,
 }
 
-impl Links {
+impl Scratch {
+    fn path(&mut self) -> Result<PathBuf> {
+        let directory = match &self.directory {
+            Some(directory) => directory,
+            None => self.directory.insert(crate::load::scratch_dir()?),
+        };
+        directory.path().canonicalize().map_err(Error::io("open", directory.path()))
+    }
+
     /// The absolute path of a file, or of a link to it.
     fn name(&mut self, path: &Path) -> Result<PathBuf> {
         // Resolved, because the engine takes `..` for an attack.
@@ -337,13 +354,8 @@ impl Links {
         if nameable(&absolute) {
             return Ok(absolute);
         }
-        let directory = match &self.directory {
-            Some(directory) => directory,
-            None => self.directory.insert(crate::load::scratch_dir()?),
-        };
-        self.made += 1;
-        let scratch = directory.path().canonicalize().map_err(Error::io("open", directory.path()))?;
-        let link = scratch.join(format!("{}.parquet", self.made));
+        self.links += 1;
+        let link = self.path()?.join(format!("link-{}.parquet", self.links));
         symlink(&absolute, &link).map_err(Error::io("link to", path))?;
         Ok(link)
     }

@@ -174,6 +174,19 @@ ABSENT = {
     "gradient-families": ["total", "matched", "rows"],
     "dead-gradients": ["total", "matched", "rows"],
     "first-non-finite": ["first"],
+    "gpu-status": ["provenance_binding", "capture", "devices"],
+    "gpu-correlation": ["mode", "complete", "ledger", "labels"],
+    "gpu-phases": ["phases", "kernels", "copies"],
+    "gpu-kernels": ["source", "kernels", "memory_operations", "launches", "api_functions"],
+    "gpu-attribution-gaps": [
+        "totals",
+        "outside",
+        "labels_without_kernels",
+        "missing_expected",
+        "unexpected_observed",
+        "unexpected_cpu_only",
+        "duplicates",
+    ],
 }
 
 
