@@ -167,23 +167,24 @@ impl Session {
     /// Makes the views that a statement may name, and those that they read. Planning all of them would cost more than
     /// most questions do.
     fn make_views(&self, statement: &str) -> Result<()> {
-        let lower = statement.to_ascii_lowercase();
+        let statement = without_comments(&statement.to_ascii_lowercase());
         // What lists the tables must find them all.
-        let all = ["information_schema", "show", "describe"].iter().any(|word| lower.contains(word));
-        let mut wanted: Vec<&str> = vec![&lower];
+        let lists = |word: &&str| statement.trim_start().starts_with(*word);
+        let all = statement.contains("information_schema") || ["show", "desc"].iter().any(lists);
+        let mut wanted: Vec<String> = vec![statement];
         let mut named = vec![all; VIEWS.len()];
         while let Some(text) = wanted.pop() {
             for (index, (name, view)) in VIEWS.iter().enumerate() {
                 if !named[index] && text.contains(name) {
                     named[index] = true;
-                    wanted.push(view);
+                    wanted.push(without_comments(view));
                 }
             }
         }
         let mut made = self.made.lock().unwrap_or_else(|e| e.into_inner());
         for ((name, text), _) in VIEWS.iter().zip(named).filter(|(_, named)| *named) {
             // Each stands after those it reads.
-            if made.insert(name) {
+            if !made.contains(name) {
                 let plan = self.wait(self.context.sql_with_options(text, read_only()));
                 let wrong = |e| Error::Query { query: (*name).to_owned(), problem: Error::sql(&e).to_string() };
                 let frame = plan.map_err(wrong)?;
@@ -193,6 +194,7 @@ impl Session {
                     false => frame.into_view(),
                 };
                 self.register(name, table)?;
+                made.insert(name);
             }
         }
         Ok(())
@@ -299,6 +301,12 @@ impl Session {
     pub fn is_view(&self, name: &str) -> bool {
         VIEWS.iter().any(|(view, _)| *view == name)
     }
+}
+
+/// A statement without the lines that are comments: a view that only they name is not read.
+fn without_comments(statement: &str) -> String {
+    let code = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
+    code.collect::<Vec<_>>().join("\n")
 }
 
 /// The schema without metadata: files of many runs differ in it.
