@@ -79,6 +79,10 @@ REFUSED = {
         "line 3: has a quote",
         "cut off",
     ),
+    "two quotes missing": (
+        trace('1,2,3,0.5,7,"k', '4,5,6,0.5,7,"k', "7,8,9,0.5,7,k"),
+        "line 2: has text behind a closing quote, so a quote is missing before it",
+    ),
     "quote never closed": (trace('1,2,3,0.5,7,"k', *["4,5,6,0.5,7,k"] * 9), "line 2: has a quote that is never closed"),
     "quote that takes in a row": (
         trace('1,2,3,0.5,7,"k', '4,5,6,0.5,7,"f<a, b>"'),

@@ -7,6 +7,7 @@ mod header;
 mod manifest;
 mod names;
 mod preamble;
+mod quotes;
 mod rows;
 mod states;
 

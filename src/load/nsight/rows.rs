@@ -16,6 +16,7 @@ use parquet::arrow::ArrowWriter;
 
 use super::cells::{self, Factor, Problem};
 use super::header::{Plan, Source};
+use super::quotes::Quotes;
 use crate::error::{Error, one_line};
 use crate::tables::nsight::{Cell, Need};
 use crate::text::shorten;
@@ -185,11 +186,11 @@ impl<'a> Table<'a> {
         // Room for a few more fields than there should be, to tell a longer row from a right one.
         let mut ends = vec![0; width + 8];
         let (mut written, mut fields, mut begun) = (0, 0, line);
-        let mut quotes = 0;
+        let mut quotes = Quotes::default();
         loop {
             let chunk = input.fill_buf().map_err(Error::io("read", source))?;
             let last = chunk.is_empty();
-            let fresh = written == 0 && fields == 0 && quotes == 0;
+            let fresh = written == 0 && fields == 0 && quotes.none();
             // Blank lines, and what is left of the line before, belong to no row.
             let between = chunk.iter().take_while(|b| fresh && matches!(b, b'\r' | b'\n')).count();
             if between > 0 {
@@ -200,7 +201,7 @@ impl<'a> Table<'a> {
                 continue;
             }
             let (result, read, bytes, count) = reader.read_record(chunk, &mut out[written..], &mut ends[fields..]);
-            quotes += memchr::memchr_iter(b'"', &chunk[..read]).count();
+            quotes.feed(&chunk[..read]);
             if read > 0 {
                 self.counted.ended = chunk[read - 1] == b'\n';
             }
@@ -211,7 +212,7 @@ impl<'a> Table<'a> {
             match result {
                 ReadRecordResult::InputEmpty if !last => {}
                 ReadRecordResult::OutputFull if out.len() < RECORD => out.resize(out.len() * 2, 0),
-                ReadRecordResult::OutputFull if quotes % 2 == 1 => {
+                ReadRecordResult::OutputFull if quotes.open() => {
                     return Err(at("has a quote that is never closed"));
                 }
                 ReadRecordResult::OutputFull => {
@@ -222,16 +223,19 @@ impl<'a> Table<'a> {
                 }
                 ReadRecordResult::Record => {
                     // A quote that is missing takes in the rows up to the next one, and leaves their number odd.
-                    if quotes % 2 == 1 {
+                    if quotes.open() {
                         let cut = if last { "; the file was cut off" } else { "" };
                         return Err(at(&format!("has a quote that is never closed{cut}")));
+                    }
+                    if quotes.misplaced() {
+                        return Err(at("has text behind a closing quote, so a quote is missing before it"));
                     }
                     self.record(&out[..written], &ends[..fields]).map_err(|problem| at(&problem))?;
                     self.held_bytes += written;
                     if self.held >= BATCH || self.held_bytes >= BATCH_BYTES {
                         self.flush()?;
                     }
-                    (written, fields, quotes, begun) = (0, 0, 0, reader.line());
+                    (written, fields, quotes, begun) = (0, 0, Quotes::default(), reader.line());
                 }
                 ReadRecordResult::InputEmpty | ReadRecordResult::End => break,
             }
