@@ -29,6 +29,9 @@ pub enum Error {
          that were recorded, e.g. 'SELECT * FROM spans'"
     )]
     Refused { kind: String, reason: String },
+    /// Cohorts of which no verdict may be given.
+    #[error("the cohorts are not comparable ({code}): {problem}; the comparison that was written has every reason")]
+    Ineligible { code: &'static str, problem: String },
     /// A publication that failed; what was recorded is still there.
     #[error("{problem}; the trace is kept at {}: `candle-graph report` publishes it", trace.display())]
     Kept { problem: String, trace: PathBuf },

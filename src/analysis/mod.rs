@@ -3,3 +3,4 @@
 
 pub mod correlation;
 pub mod health;
+pub mod statistics;

@@ -5,6 +5,7 @@
 
 mod campaign_status;
 mod common;
+mod compare;
 mod completions;
 mod export;
 mod import;
@@ -62,6 +63,8 @@ enum Command {
     Verify(verify::Args),
     /// Compare the bundles that are there with those a campaign planned
     CampaignStatus(campaign_status::Args),
+    /// Compare two implementations, run against run: faster, slower, or these runs cannot tell
+    Compare(compare::Args),
     /// Print what many captures of one program recorded, by captured step
     Series(series::Args),
     /// Print the JSON Schema of a document or table
@@ -132,6 +135,7 @@ fn run(command: Command) -> Result<()> {
         Command::NsightManifest(args) => nsight_manifest::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::CampaignStatus(args) => campaign_status::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Series(args) => series::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),

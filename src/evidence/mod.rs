@@ -4,6 +4,7 @@
 
 mod activations;
 mod capabilities;
+pub mod eligibility;
 mod findings;
 pub mod gpu;
 mod provenance;

@@ -5,6 +5,8 @@
 pub mod bounds;
 pub mod bundle;
 pub mod campaign;
+mod columns;
+pub mod compare;
 pub mod documents;
 pub mod export;
 pub mod nsight_manifest;

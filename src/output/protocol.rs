@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::documents::{TOOL, Tool};
 use super::redact::REDACTION_SCHEMA;
-use super::{bundle, campaign, overview, query, series, sql, summary};
+use super::{bundle, campaign, compare, overview, query, series, sql, summary};
 use crate::load::bundle::{BUNDLE_SCHEMA, RUN_SCHEMA};
 use crate::load::nsight::CAPTURE_SCHEMA;
 
@@ -71,6 +71,7 @@ pub const DOCUMENTS: &[(&str, &str)] = &[
     ("bundle-verification", bundle::VERIFICATION_SCHEMA),
     ("campaign", campaign::MANIFEST_SCHEMA),
     ("campaign-status", campaign::SCHEMA),
+    ("comparison", compare::SCHEMA),
     ("evidence", summary::EVIDENCE_SCHEMA),
     ("nsight-capture", CAPTURE_SCHEMA),
     ("overview", overview::SCHEMA),

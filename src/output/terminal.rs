@@ -24,15 +24,25 @@ impl Style {
         text.split('\n').map(line).collect::<Vec<_>>().join("\n")
     }
 
-    fn dim(self, text: &str) -> String {
+    pub(super) fn dim(self, text: &str) -> String {
         self.wrap("2", text)
+    }
+
+    /// A comparison's verdict, or what is said of it.
+    pub(super) fn verdict(self, verdict: &str, text: &str) -> String {
+        let code = match verdict {
+            "candidate_faster" => "1;32",
+            "candidate_slower" | "ineligible" => "1;31",
+            _ => "1",
+        };
+        self.wrap(code, text)
     }
 
     fn heading(self, text: &str) -> String {
         self.wrap("1", text)
     }
 
-    fn level(self, level: &str) -> String {
+    pub(super) fn level(self, level: &str) -> String {
         let code = match level {
             "complete" => "32",
             "partial" => "33",
@@ -69,7 +79,7 @@ fn number(row: &Row, column: &str) -> String {
 }
 
 /// Columns of text, the first left-aligned, the others right-aligned.
-fn grid(out: &mut String, style: Style, header: &[&str], rows: &[Vec<String>]) {
+pub(super) fn grid(out: &mut String, style: Style, header: &[&str], rows: &[Vec<String>]) {
     let width = |column: usize| {
         rows.iter().map(|r| r[column].chars().count()).chain([header[column].chars().count()]).max().unwrap_or(0)
     };
@@ -92,7 +102,7 @@ fn grid(out: &mut String, style: Style, header: &[&str], rows: &[Vec<String>]) {
     }
 }
 
-fn section(out: &mut String, style: Style, title: &str, shown: usize, total: usize) {
+pub(super) fn section(out: &mut String, style: Style, title: &str, shown: usize, total: usize) {
     let part = if shown < total { style.dim(&format!("  {shown} of {total}")) } else { String::new() };
     let _ = writeln!(out, "\n{}{part}", style.heading(title));
 }

@@ -1,6 +1,6 @@
 //! The bootstrap of the difference of medians, as two order statistics of its distribution.
-//! In: two ascending cohorts. Out: the 2.5 % and 97.5 % quantiles and how they were had. Left to neighbours: the shipped
-//! interval, which is never narrower than the exact rank interval (`interval`).
+//! In: two ascending cohorts. Out: the 2.5 % and 97.5 % quantiles and how they were had. Left to neighbours: the
+//! shipped interval, which is never narrower than the exact rank interval (`interval`).
 //!
 //! Which ranks make up a resample's median depends on the number of samples alone, never on their values. So the ranks
 //! are had once for each size, and each of hundreds of rows costs look-ups.
@@ -15,7 +15,8 @@ pub const ENUMERATED: usize = 7;
 /// Resamples beyond that.
 pub const RESAMPLES: usize = 10_000;
 
-/// Largest cohort that is resampled in full: a cohort of n costs 10,000 × n draws, once.
+/// Largest cohort that is resampled in full: a cohort of n costs 10,000 × n draws, once. Of a larger one so many
+/// samples are, evenly spaced in order; their median varies a little more than that of all.
 const DRAWN: usize = 20_000;
 
 /// How a bootstrap distribution was had.
@@ -104,17 +105,9 @@ impl Resampler {
         atoms.sort_unstable_by(|x, y| x.0.total_cmp(&y.0));
         // A tail is the least number of resamples that is at least 2.5 %: integers, so that both ends are judged alike.
         let tail = (b.draws * c.draws).div_ceil(40);
-        let reach = |atoms: &mut dyn Iterator<Item = &(f64, u64)>| {
-            let mut seen = 0;
-            atoms.find(|(_, weight)| {
-                seen += weight;
-                seen >= tail
-            })
-            .map(|(value, _)| *value)
-        };
         Some(Quantiles {
-            lower: reach(&mut atoms.iter())?,
-            upper: reach(&mut atoms.iter().rev())?,
+            lower: tail_end(atoms.iter(), tail)?,
+            upper: tail_end(atoms.iter().rev(), tail)?,
             method: Method::ExactEnumeration,
             resamples: b.distinct * c.distinct,
             seed: None,
@@ -136,14 +129,19 @@ impl Resampler {
         let (_, lower, above) = self.values.select_nth_unstable_by(tail - 1, f64::total_cmp);
         let lower = *lower;
         let (_, upper, _) = above.select_nth_unstable_by(count - 2 * tail, f64::total_cmp);
-        Some(Quantiles {
-            lower,
-            upper: *upper,
-            method: Method::Sampled,
-            resamples: count as u64,
-            seed: Some(SEED),
-        })
+        Some(Quantiles { lower, upper: *upper, method: Method::Sampled, resamples: count as u64, seed: Some(SEED) })
     }
+}
+
+/// The first value by which `tail` resamples are reached.
+fn tail_end<'a>(mut atoms: impl Iterator<Item = &'a (f64, u64)>, tail: u64) -> Option<f64> {
+    let mut seen = 0;
+    atoms
+        .find(|(_, weight)| {
+            seen += weight;
+            seen >= tail
+        })
+        .map(|(value, _)| *value)
 }
 
 fn median_at(sorted: &[f64], (low, high): Middle) -> f64 {
@@ -156,7 +154,14 @@ impl Enumerated {
         let mut all = Enumerated { middles: Vec::new(), distinct: 0, draws: (n as u64).pow(n as u32) };
         let mut weights = BTreeMap::new();
         // From `rank` on, `left` draws are to be placed; `weight` counts the orders of those placed before.
-        fn place(n: usize, rank: usize, left: usize, weight: u64, low: Option<u32>, found: &mut dyn FnMut(Middle, u64)) {
+        fn place(
+            n: usize,
+            rank: usize,
+            left: usize,
+            weight: u64,
+            low: Option<u32>,
+            found: &mut dyn FnMut(Middle, u64),
+        ) {
             let placed = n - left;
             let mut ways = 1;
             for count in 0..=left {
@@ -189,7 +194,7 @@ impl Enumerated {
 fn draw(n: usize, number: u64) -> Vec<Middle> {
     let stream = Stream::new(SEED, number);
     let drawn = n.min(DRAWN);
-    let mut counts = vec![0_u32; n];
+    let mut counts = vec![0_u32; drawn];
     let middle = |counts: &[u32], place: usize| {
         let mut seen = 0;
         counts.iter().position(|c| {
@@ -201,9 +206,9 @@ fn draw(n: usize, number: u64) -> Vec<Middle> {
         .map(|resample| {
             counts.fill(0);
             for i in 0..drawn as u64 {
-                counts[stream.below(n, resample * drawn as u64 + i)] += 1;
+                counts[stream.below(drawn, resample * drawn as u64 + i)] += 1;
             }
-            let at = |place| middle(&counts, place).unwrap_or_default() as u32;
+            let at = |place| (middle(&counts, place).unwrap_or_default() * n / drawn) as u32;
             (at((drawn - 1) / 2), at(drawn / 2))
         })
         .collect()

@@ -21,7 +21,8 @@ fn mix(mut z: u64) -> u64 {
 }
 
 impl Stream {
-    /// Stream `number` of `seed`: SplitMix64 whose state starts at a mixed key, so that streams do not overlap in practice.
+    /// Stream `number` of `seed`: SplitMix64 whose state starts at a mixed key, so that streams do not overlap in
+    /// practice.
     pub fn new(seed: u64, number: u64) -> Self {
         Stream { key: mix(mix(seed.wrapping_add(GOLDEN)) ^ mix(number.wrapping_mul(GOLDEN).wrapping_add(1))) }
     }

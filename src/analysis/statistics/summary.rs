@@ -1,6 +1,6 @@
 //! One cohort in few numbers, none of which a single slow run can move far.
-//! In: samples in any order. Out: median, p95, MAD, the samples that stand apart. Left to neighbours: whether two cohorts
-//! differ (`bootstrap`, `shift`), what a reader is told.
+//! In: samples in any order. Out: median, p95, MAD, the samples that stand apart. Left to neighbours: whether two
+//! cohorts differ (`bootstrap`, `shift`), what a reader is told.
 
 /// Largest magnitude a sample may have: sums, differences and halves of thousands of them stay finite.
 pub const LARGEST: f64 = 1e290;
@@ -51,12 +51,7 @@ pub(super) fn summary_of_sorted(sorted: &[f64]) -> Summary {
     let median = median_of_sorted(sorted);
     let mut distances: Vec<f64> = sorted.iter().map(|x| (x - median).abs()).collect();
     distances.sort_unstable_by(f64::total_cmp);
-    Summary {
-        samples: sorted.len(),
-        median,
-        p95: quantile_of_sorted(sorted, 0.95),
-        mad: median_of_sorted(&distances),
-    }
+    Summary { samples: sorted.len(), median, p95: quantile_of_sorted(sorted, 0.95), mad: median_of_sorted(&distances) }
 }
 
 /// Median, p95 and MAD; `None` as of [`ascending`].
@@ -88,8 +83,8 @@ pub fn mad(samples: &[f64]) -> Option<f64> {
 /// A sample stands apart when it is further from the median than 5 × 1.4826 × MAD, five standard deviations of normal
 /// noise (the MAD's breakdown point is one half, so even at 5 samples two slow ones do not hide each other). When more
 /// than half of the samples are equal the MAD is zero and says nothing; then the yardstick is 3.5 × 1.2533 × the mean
-/// absolute deviation (Iglewicz & Hoaglin 1993). Of 5 samples of pure normal noise one is named in 14 of 100 cohorts,
-/// of 10 in 4, of 30 in 0.3: with few samples the name is a reason to look, not a finding.
+/// absolute deviation (Iglewicz & Hoaglin 1993). Of pure normal noise a sample is named in 11 of 100
+/// cohorts of 5, in 4 of 10 samples, in 1 of 20: with few samples the name is a reason to look, not a finding.
 pub fn outliers(samples: &[f64]) -> Vec<usize> {
     let Some(summary) = summarize(samples) else { return Vec::new() };
     let distance = |x: &f64| (x - summary.median).abs();

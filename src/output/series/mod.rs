@@ -10,12 +10,11 @@ mod plot;
 
 use std::collections::BTreeMap;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{Float64Type, Int64Type};
 use candle_graph_record::jsonl::utc_text;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::columns::Columns;
 use super::documents::{TOOL, Tool};
 use crate::error::Result;
 use crate::load::Trace;
@@ -196,36 +195,4 @@ fn collect(traces: &[Trace], invalid: &[Option<String>], label_prefix: Option<St
         tensor_stats,
         gradients,
     })
-}
-
-/// Cells of a batch by column name; a column of another type reads as NULL.
-struct Columns<'b>(&'b RecordBatch);
-
-impl Columns<'_> {
-    fn column(&self, name: &str, at: usize) -> Option<&ArrayRef> {
-        self.0.column_by_name(name).filter(|array| array.is_valid(at))
-    }
-
-    fn opt_int(&self, name: &str, at: usize) -> Option<i64> {
-        Some(self.column(name, at)?.as_primitive_opt::<Int64Type>()?.value(at))
-    }
-
-    fn int(&self, name: &str, at: usize) -> i64 {
-        self.opt_int(name, at).unwrap_or_default()
-    }
-
-    fn opt_float(&self, name: &str, at: usize) -> Option<f64> {
-        Some(self.column(name, at)?.as_primitive_opt::<Float64Type>()?.value(at))
-    }
-
-    fn text(&self, name: &str, at: usize) -> String {
-        let text = || Some(self.column(name, at)?.as_string_opt::<i32>()?.value(at).to_owned());
-        text().unwrap_or_default()
-    }
-
-    fn ints(&self, name: &str, at: usize) -> Vec<i64> {
-        let list = || Some(self.column(name, at)?.as_list_opt::<i32>()?.value(at));
-        let values = list().and_then(|values| values.as_primitive_opt::<Int64Type>().cloned());
-        values.map(|values| values.values().to_vec()).unwrap_or_default()
-    }
 }

@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use crate::world::{files_below, repository, trace};
 
 mod activations;
+mod cohort;
 mod gpu_ranges;
 mod gpu_time;
 mod memory;

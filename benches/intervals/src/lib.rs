@@ -1,0 +1,3 @@
+//! The project's statistics alone, under the path that they have in the project.
+
+pub mod analysis;
