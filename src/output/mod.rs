@@ -5,6 +5,7 @@
 pub mod bounds;
 pub mod bundle;
 pub mod campaign;
+pub mod cohort;
 pub mod documents;
 pub mod export;
 pub mod nsight_manifest;

@@ -1,0 +1,56 @@
+//! `cohort`.
+
+use std::path::PathBuf;
+
+use super::common::OutputArgs;
+use crate::error::{Error, Result};
+use crate::output::cohort::{self, Request};
+use crate::output::write;
+
+/// Arguments of `cohort`.
+///
+/// Each run is a fresh process of `sh -c COMMAND` that publishes one bundle at $CANDLE_GRAPH_BUNDLE, of the pair
+/// $CANDLE_GRAPH_PAIR_ID in the cohort $CANDLE_GRAPH_COHORT (in Rust: `CohortRun::from_env`). Started again with the same
+/// arguments it goes on where it stopped.
+#[derive(clap::Args)]
+#[command(
+    after_help = "With fewer than 5 runs of each command no 95 % interval exists, whatever they measure. Pairs need \
+                        6: with 5 even five times the same sign has p = 0.0625."
+)]
+pub struct Args {
+    /// Command of the baseline, for `sh -c`
+    #[arg(long, value_name = "CMD")]
+    baseline: String,
+    /// Command of the candidate, for `sh -c`
+    #[arg(long, value_name = "CMD")]
+    candidate: String,
+    /// Runs of each command, at least 5; 6 or more for a 95 % interval of pairs
+    #[arg(long, value_name = "N")]
+    runs: usize,
+    /// Directory for the plan, the bundles and the logs; new, empty, or of the same runs
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Seed of the order: blocks of baseline, candidate, candidate, baseline or their mirror image
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Runs are no pairs, and get no pair id
+    #[arg(long)]
+    unpaired: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let target = args.output.target(&[])?;
+    let request = Request {
+        baseline: args.baseline.clone(),
+        candidate: args.candidate.clone(),
+        runs: args.runs,
+        seed: args.seed,
+        paired: !args.unpaired,
+        out: args.out.clone(),
+    };
+    let cohorts = request.run()?;
+    let next = cohort::compare_now(&cohorts);
+    write::write(target, |out| writeln!(out, "{next}").map_err(Error::io("write", "standard output")))
+}
