@@ -86,7 +86,8 @@ fn declare(options: &Options) -> ProfileRun {
         required_semantic_labels: std::iter::once("embed".to_owned()).chain(layers).collect(),
         ..CaptureContract::default()
     };
-    let threads = std::thread::available_parallelism().map_or(0, |n| n.get());
+    // As RAYON_NUM_THREADS says, or all cores.
+    let threads = candle_core::utils::get_num_threads();
     ProfileRun::inference("attention::forward", options.warmup + 1, "cpu")
         .tag("implementation", options.implementation.as_str())
         .capture_contract(contract)

@@ -5,9 +5,10 @@
 //! Update 40 of 60 is recorded into `digits.trace` unless told otherwise; every other update runs without a recorder.
 //! Read `main` for the training loop, `Update::run` for one update, `record` for what a capture declares.
 //!
-//! `--bundle DIR`, or `candle-graph cohort`, makes it a run to compare: what takes time is recorded outside the measured
-//! region or not at all, and the bundle says what it is compared by. `--batch N` and `--width N` make the update longer;
-//! `--slow OPERATION=PERCENT` makes an operation of the forward pass slower by that part of its own time, in every update.
+//! `--bundle DIR`, or `candle-graph cohort`, makes it a run to compare: what takes time is recorded outside the
+//! measured region or not at all, and the bundle says what it is compared by. `--batch N` and `--width N` make the
+//! update longer; `--slow OPERATION=PERCENT` makes an operation of the forward pass slower by that part of its own
+//! time, in every update.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -98,8 +99,8 @@ fn record(
     }
 }
 
-/// What the capture promises about the whole update: only what the calls below keep. Backward and the optimizer run inside
-/// candle, where their operations and temporaries are out of sight, so those planes are partial.
+/// What the capture promises about the whole update: only what the calls below keep. Backward and the optimizer run
+/// inside candle, where their operations and temporaries are out of sight, so those planes are partial.
 fn declare(options: &Options, plan: &GradientCapturePlan, detail: bool) -> ProfileRun {
     let only_detail = if detail { CoverageLevel::Partial } else { CoverageLevel::None };
     let contract = CaptureContract {
@@ -126,7 +127,8 @@ fn declare(options: &Options, plan: &GradientCapturePlan, detail: bool) -> Profi
     if detail {
         return run;
     }
-    let threads = std::thread::available_parallelism().map_or(0, |n| n.get());
+    // As RAYON_NUM_THREADS says, or all cores.
+    let threads = candle_core::utils::get_num_threads();
     run.comparison_identity(ComparisonIdentity {
         implementation_id: Some(options.implementation.clone()),
         workload_id: "digits::update".to_owned(),

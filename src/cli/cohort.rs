@@ -7,16 +7,18 @@ use crate::error::{Error, Result};
 use crate::output::cohort::{self, Request};
 use crate::output::write;
 
+/// What follows the options of `cohort --help`.
+const MORE: &str = "\
+Each run is a fresh process of `sh -c CMD` that publishes one bundle at $CANDLE_GRAPH_BUNDLE, of the pair \
+$CANDLE_GRAPH_PAIR_ID, in the cohort $CANDLE_GRAPH_COHORT (in Rust: CohortRun::from_env). Started again with the same \
+arguments it goes on where it stopped.
+
+Fewer than 5 runs of each command are not judged: with 4 a 95 % interval would hang on the one oddest run, with 3 \
+there is none. Pairs need 6: with 5, even five times the same sign has p = 0.0625.";
+
 /// Arguments of `cohort`.
-///
-/// Each run is a fresh process of `sh -c COMMAND` that publishes one bundle at $CANDLE_GRAPH_BUNDLE, of the pair
-/// $CANDLE_GRAPH_PAIR_ID in the cohort $CANDLE_GRAPH_COHORT (in Rust: `CohortRun::from_env`). Started again with the same
-/// arguments it goes on where it stopped.
 #[derive(clap::Args)]
-#[command(
-    after_help = "With fewer than 5 runs of each command no 95 % interval exists, whatever they measure. Pairs need \
-                        6: with 5 even five times the same sign has p = 0.0625."
-)]
+#[command(after_help = MORE)]
 pub struct Args {
     /// Command of the baseline, for `sh -c`
     #[arg(long, value_name = "CMD")]

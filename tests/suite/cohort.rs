@@ -1,7 +1,7 @@
 //! `cohort`: real processes in a planned order; every way a run can fail; going on after any end.
 //!
-//! The program under the driver is a shell command that copies a bundle made beforehand to where it is told to publish, and
-//! notes that it ran.
+//! The program under the driver is a shell command that copies a bundle made beforehand to where it is told to publish,
+//! and notes that it ran.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -52,7 +52,8 @@ const COHORT: &str = "CANDLE_GRAPH_COHORT";
 pub struct CohortRun {
     /// Where this process must publish its bundle: absolute, and nothing is there yet.
     pub bundle: PathBuf,
-    /// What the run's [`ComparisonIdentity::pair_id`](crate::ComparisonIdentity) must be; `None` where runs are not paired.
+    /// What the run's [`ComparisonIdentity::pair_id`](crate::ComparisonIdentity) must be; `None` where runs are not
+    /// paired.
     pub pair_id: Option<String>,
     /// Which of the two commands this is.
     pub cohort: Cohort,

@@ -1,8 +1,8 @@
-//! Cohorts: the runs of two commands, each a fresh process, in an order that keeps a drifting machine out of the result.
-//! In: two commands, a number of runs, a directory. Out: a published bundle of each run, a log of each, the plan. Left to
-//! neighbours: what the runs say of each other (`compare`), what a program does with its orders (`CohortRun`).
+//! Cohorts: runs of two commands, each a fresh process, in an order that keeps a drifting machine out of the result.
+//! In: two commands, a number of runs, a directory. Out: a published bundle of each run, a log of each, the plan.
+//! Left to neighbours: what the runs say of each other (`compare`), what a program does with its orders (`CohortRun`).
 //!
-//! Nothing is remembered but the plan and the bundles: whatever ended an earlier start, the same command goes on from it.
+//! Nothing is remembered but plan and bundles: whatever ended an earlier start, the same command goes on from it.
 
 mod plan;
 mod process;
@@ -57,8 +57,8 @@ impl Request {
     /// Runs whatever is not there yet, until all runs are.
     ///
     /// # Errors
-    /// The first run that fails or leaves no bundle of its own; a directory that holds something else; the file system's
-    /// failures. Everything that is there stays, and the same request goes on from it.
+    /// The first run that fails or leaves no bundle of its own; a directory that holds something else; the file
+    /// system's failures. Everything that is there stays, and the same request goes on from it.
     pub fn run(&self) -> Result<Cohorts> {
         for (option, command) in [("--baseline", &self.baseline), ("--candidate", &self.candidate)] {
             if command.trim().is_empty() || command.contains('\0') {
@@ -138,7 +138,7 @@ impl Request {
         }
     }
 
-    /// The error of a run that was run and did not end well; its bundle, if there is one, makes room for the next start.
+    /// The error of a run that was run and did not end well; its bundle, if any, makes room for the next start.
     fn failed(&self, plan: &Plan, slot: &Slot, problem: &str, progress: &Progress) -> Error {
         let log = slot.log(&self.out);
         progress.failed(&log, &process::tail(&log));

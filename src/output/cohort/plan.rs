@@ -18,7 +18,8 @@ pub const SCHEMA: &str = "candle-graph/cohort/1";
 /// Its name in the cohorts' directory.
 pub(super) const FILE: &str = "cohort.json";
 
-/// Fewest runs of a command: below, no interval of 95 % exists whatever the runs say.
+/// Fewest runs of a command. With 4 of each the narrowest interval of 95 % spans all differences: the oddest run
+/// decides.
 pub const FEWEST: usize = 5;
 /// Most runs of a command: both together keep three digits.
 pub const MOST: usize = 499;
@@ -44,7 +45,8 @@ pub struct Plan {
     pub paired: bool,
     /// Where the commands run.
     pub working_directory: String,
-    /// The cohort of each run, in order of time: blocks of baseline, candidate, candidate, baseline or their mirror image.
+    /// The cohort of each run, in order of time: blocks of baseline, candidate, candidate, baseline or their mirror
+    /// image.
     #[schemars(with = "Vec<CohortName>")]
     pub order: Vec<Cohort>,
 }
@@ -118,8 +120,8 @@ impl Plan {
         }
     }
 
-    /// The plan in `dir`, which must be this one; written there if there is none. What is in the file is the plan: a later
-    /// version may draw another order.
+    /// The plan in `dir`, which must be this one; written there if there is none. What is in the file is the plan: a
+    /// later version may draw another order.
     ///
     /// # Errors
     /// A plan of other runs, naming what differs; a directory that holds something else; the file system's failures.
@@ -187,8 +189,8 @@ fn read(path: &Path) -> Result<Plan> {
 
 /// The order of `runs` runs of each cohort: blocks ABBA or BAAB as a coin says, and after an odd number AB or BA.
 ///
-/// Within a block both cohorts have the same mean place, so that a drift of the machine moves both alike, and the coin keeps
-/// whatever comes at regular times from meeting one cohort more often.
+/// Within a block both cohorts have the same mean place, so that a drift of the machine moves both alike, and the coin
+/// keeps whatever comes at regular times from meeting one cohort more often.
 fn schedule(runs: usize, seed: u64) -> Vec<Cohort> {
     // SplitMix64: the same order on every machine.
     let mut state = seed;

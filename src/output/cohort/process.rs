@@ -1,6 +1,6 @@
 //! One run: a fresh process of the shell, its output in a log of its own.
-//! In: a command, what its process is told, a log. Out: how it ended, and the end of its log. Left to neighbours: what it
-//! had to leave behind (`state`), which run comes next (the module above).
+//! In: a command, what its process is told, a log. Out: how it ended, and the end of its log. Left to neighbours:
+//! what it had to leave behind (`state`), which run comes next (the module above).
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom};

@@ -1,6 +1,6 @@
 //! What is there of a planned run: nothing, a bundle fit to be that run, or a reason to stop.
-//! In: a planned run and its place. Out: what the bundle says of itself, verified. Left to neighbours: what a comparison
-//! asks of runs beside each other, running what is not there (the module above).
+//! In: a planned run and its place. Out: what the bundle says of itself, verified. Left to neighbours: what a
+//! comparison asks of runs beside each other, running what is not there (the module above).
 
 use std::path::Path;
 
