@@ -34,4 +34,6 @@ mod documentation {
     mod guide {}
     #[doc = include_str!("../docs/bundles.md")]
     mod bundles {}
+    #[doc = include_str!("../docs/comparing.md")]
+    mod comparing {}
 }

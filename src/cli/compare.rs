@@ -46,21 +46,33 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let progress = Progress::start(reads.first().unwrap_or(&Path::new("")));
     let document = request.build()?;
     drop(progress);
-    match args.format.choice(&args.output) {
-        Format::Json => write::json(target, &document)?,
+    show(&document, &args.format, &args.output, target)?;
+    eligible(&document, args.require_eligible)
+}
+
+/// Prints or writes a comparison.
+pub(super) fn show(
+    document: &compare::Comparison,
+    format: &FormatArgs,
+    output: &OutputArgs,
+    target: write::Target<'_>,
+) -> Result<()> {
+    match format.choice(output) {
+        Format::Json => write::json(target, document),
         Format::Text => {
             let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-            let style = terminal::Style { color: for_people(&args.output) && !plain };
-            let text = compare::text(&document, style);
-            write::write(target, |out| out.write_all(text.as_bytes()).map_err(Error::io("write", "the comparison")))?;
+            let text = compare::text(document, terminal::Style { color: for_people(output) && !plain });
+            write::write(target, |out| out.write_all(text.as_bytes()).map_err(Error::io("write", "the comparison")))
         }
     }
-    match (args.require_eligible, document.comparable) {
-        (true, false) => {
-            let first = document.reasons.first();
-            let (code, problem) = first.map_or(("ineligible", String::new()), |r| (r.code, r.message.clone()));
-            Err(Error::Ineligible { code, problem })
-        }
-        _ => Ok(()),
+}
+
+/// Fails, if asked to, where there is no verdict.
+pub(super) fn eligible(document: &compare::Comparison, required: bool) -> Result<()> {
+    if !required || document.comparable {
+        return Ok(());
     }
+    let first = document.reasons.first();
+    let (code, problem) = first.map_or(("ineligible", String::new()), |r| (r.code, r.message.clone()));
+    Err(Error::Ineligible { code, problem })
 }

@@ -4,6 +4,7 @@
 //! Exit 0: the declared output was produced. 1: an error, one line. 2: bad usage.
 
 mod campaign_status;
+mod cohort;
 mod common;
 mod compare;
 mod completions;
@@ -63,6 +64,8 @@ enum Command {
     Verify(verify::Args),
     /// Compare the bundles that are there with those a campaign planned
     CampaignStatus(campaign_status::Args),
+    /// Run two commands in turn, each many times, to compare what they publish
+    Cohort(cohort::Args),
     /// Compare two implementations, run against run: faster, slower, or these runs cannot tell
     Compare(compare::Args),
     /// Print what many captures of one program recorded, by captured step
@@ -135,6 +138,7 @@ fn run(command: Command) -> Result<()> {
         Command::NsightManifest(args) => nsight_manifest::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::CampaignStatus(args) => campaign_status::run(&args),
+        Command::Cohort(args) => cohort::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Series(args) => series::run(&args),
         Command::Schema(args) => schema::run(&args),

@@ -5,6 +5,7 @@
 pub mod bounds;
 pub mod bundle;
 pub mod campaign;
+pub mod cohort;
 mod columns;
 pub mod compare;
 pub mod documents;

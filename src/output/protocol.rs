@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::documents::{TOOL, Tool};
 use super::redact::REDACTION_SCHEMA;
-use super::{bundle, campaign, compare, overview, query, series, sql, summary};
+use super::{bundle, campaign, cohort, compare, overview, query, series, sql, summary};
 use crate::load::bundle::{BUNDLE_SCHEMA, RUN_SCHEMA};
 use crate::load::nsight::CAPTURE_SCHEMA;
 
@@ -53,7 +53,7 @@ pub struct QueryKind {
 /// Names and versions.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Schemas {
-    /// Documents by name: those that are emitted, and the campaign manifest, which is read.
+    /// Documents by name: those that are emitted, and the plans of campaigns and cohorts, which are read.
     #[serde(flatten)]
     pub documents: BTreeMap<&'static str, &'static str>,
     /// Layout of recorded tables.
@@ -71,6 +71,7 @@ pub const DOCUMENTS: &[(&str, &str)] = &[
     ("bundle-verification", bundle::VERIFICATION_SCHEMA),
     ("campaign", campaign::MANIFEST_SCHEMA),
     ("campaign-status", campaign::SCHEMA),
+    ("cohort", cohort::SCHEMA),
     ("comparison", compare::SCHEMA),
     ("evidence", summary::EVIDENCE_SCHEMA),
     ("nsight-capture", CAPTURE_SCHEMA),

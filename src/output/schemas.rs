@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::documents::Provenance;
 use super::redact::{REDACTION_SCHEMA, RedactionRecord};
-use super::{bounds, bundle, campaign, compare, overview, protocol, query, series, sql, summary};
+use super::{bounds, bundle, campaign, cohort, compare, overview, protocol, query, series, sql, summary};
 use crate::evidence::FINDING_QUERIES;
 use crate::load::bundle::{BUNDLE_SCHEMA, Manifest, RUN_SCHEMA};
 use crate::load::nsight::{CAPTURE_SCHEMA, CaptureManifest};
@@ -250,6 +250,7 @@ pub fn documents() -> Vec<(String, Value)> {
         ("bundle-verification".to_owned(), generated::<bundle::Verification>(bundle::VERIFICATION_SCHEMA)),
         ("campaign".to_owned(), generated::<campaign::Manifest>(campaign::MANIFEST_SCHEMA)),
         ("campaign-status".to_owned(), generated::<campaign::CampaignStatus>(campaign::SCHEMA)),
+        ("cohort".to_owned(), generated::<cohort::Plan>(cohort::SCHEMA)),
         ("comparison".to_owned(), generated::<compare::Comparison>(compare::SCHEMA)),
         ("evidence".to_owned(), evidence),
         ("nsight-capture".to_owned(), generated::<CaptureManifest>(CAPTURE_SCHEMA)),

@@ -20,6 +20,13 @@ def pytest_configure(config):
     for name, what in REQUIRED.items():
         if not os.access(os.environ.get(name, ""), os.X_OK):
             raise pytest.UsageError(f"set {name} to {what}; it is {os.environ.get(name)!r}")
+    if not os.access(examples() / "attention", os.X_OK):
+        raise pytest.UsageError(f"{examples()} lacks the attention example (cargo build --examples --features candle)")
+
+
+def examples():
+    """Where the example programs are."""
+    return Path(os.environ["CANDLE_GRAPH_DIGITS"]).resolve().parent
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +58,24 @@ def digits_runs(tmp_path_factory):
 def digits(digits_runs):
     """One finished trace directory, recorded from a real training update."""
     return digits_runs[0]
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory, digits):
+    """A directory with `digits.trace` and the repository's queries, as a reader of the pages has them."""
+    desk = tmp_path_factory.mktemp("desk")
+    (desk / "digits.trace").symlink_to(digits)
+    (desk / "queries").symlink_to(REPOSITORY / "queries")
+    (desk / "docs").symlink_to(REPOSITORY / "docs")
+    (desk / "tests" / "fixtures").mkdir(parents=True)
+    (desk / "tests" / "fixtures" / "nsight").symlink_to(REPOSITORY / "tests" / "fixtures" / "nsight")
+    return desk
+
+
+@pytest.fixture(scope="session")
+def desk_environment():
+    """What a reader of the pages has on the path: the example programs."""
+    return {**os.environ, "PATH": f"{examples()}{os.pathsep}{os.environ['PATH']}"}
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Every command and snippet of README.md and docs/ runs.
 
-In: the pages. Out: each `candle-graph` line of a bash block run beside a recorded trace, each Python block run there.
+In: the pages. Out: each `candle-graph` line of a bash block run beside a recorded trace, with the example programs on
+the path; each Python block run there.
 Rust blocks are doc tests of the crate; `scripts/` lines are the two commands that install and run everything else, so
 here only their files are checked.
 """
@@ -34,20 +35,8 @@ def commands() -> list:
     return [(page, line) for page, line in lines if line and not line.startswith("#")]
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory, digits):
-    """A directory with `digits.trace` and the repository's queries, as a reader of the pages has them."""
-    desk = tmp_path_factory.mktemp("desk")
-    (desk / "digits.trace").symlink_to(digits)
-    (desk / "queries").symlink_to(REPO / "queries")
-    (desk / "docs").symlink_to(REPO / "docs")
-    (desk / "tests" / "fixtures").mkdir(parents=True)
-    (desk / "tests" / "fixtures" / "nsight").symlink_to(REPO / "tests" / "fixtures" / "nsight")
-    return desk
-
-
 @pytest.mark.parametrize("page,line", commands(), ids=lambda v: v if isinstance(v, str) else None)
-def test_command(page, line, desk):
+def test_command(page, line, desk, desk_environment):
     words = shlex.split(line)
     if words[0].startswith("scripts/"):
         script = REPO / words[0]
@@ -56,7 +45,8 @@ def test_command(page, line, desk):
     if words[:2] == ["cargo", "candle-graph"]:
         words = words[1:]
     assert words[0] == "candle-graph", f"{page}: nothing runs {line!r}"
-    run = subprocess.run([os.environ["CANDLE_GRAPH_BIN"], *words[1:]], cwd=desk, capture_output=True, text=True)
+    command = [os.environ["CANDLE_GRAPH_BIN"], *words[1:]]
+    run = subprocess.run(command, cwd=desk, env=desk_environment, capture_output=True, text=True)
     assert run.returncode == 0, f"{page}: {line}\n{run.stderr}"
     assert run.stdout or "-o" in words or "--output" in words, f"{page}: {line} printed nothing"
 

@@ -12,10 +12,10 @@ from harness import COLLECTIONS, EVENT_TABLES, KINDS, NSIGHT_TABLES, PAGED, REPO
 from jsonschema import Draft202012Validator
 
 DOCUMENTS = ["evidence", "overview", "protocol", "query", "sql", "summary"]
-# Held to their schemas where they are made: below, test_series.py, test_bundle.py.
+# Held to their schemas where they are made: below, test_series.py, test_bundle.py, test_cohort.py.
 ELSEWHERE = [
     "nsight-capture",
-    *["campaign", "campaign-status", "series"],
+    *["campaign", "campaign-status", "cohort", "series"],
     *["bundle", "bundle-evidence", "bundle-verification", "publication", "redaction", "run", "verify"],
 ]
 TABLES = [*EVENT_TABLES, *NSIGHT_TABLES, "run", "coverage", "schema"]

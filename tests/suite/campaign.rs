@@ -30,7 +30,7 @@ fn scalar(label: &str, value: Option<f64>) -> Value {
 }
 
 /// Publishes a trace as the bundle `name` with nothing but its run and its tables, and returns the bundle's identity.
-fn publish(world: &World, name: &str, lines: &Lines) -> String {
+pub fn publish(world: &World, name: &str, lines: &Lines) -> String {
     let trace = world.write("lines.jsonl", lines.text());
     let trace = load::open(&trace, Options { salvage: true, ..Options::default() }).expect("a readable trace");
     let dir = world.path(name);

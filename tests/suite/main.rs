@@ -5,6 +5,7 @@ mod binding;
 mod bundle;
 mod campaign;
 mod capture;
+mod cohort;
 mod edges;
 mod eligibility;
 mod findings;

@@ -23,6 +23,8 @@ pub enum Error {
     Fact { what: &'static str, field: &'static str, problem: String },
     #[error("{what}: span {span} {problem}")]
     Span { what: &'static str, span: String, problem: &'static str },
+    #[error("environment variable {variable} {problem}")]
+    Environment { variable: &'static str, problem: String },
     #[error("{}: another session is recording here; give this one its own path", path.display())]
     Live { path: PathBuf },
     #[error("{}: already exists and is never overwritten; choose another path or remove it first", path.display())]

@@ -25,6 +25,7 @@ mod buffer;
 #[cfg(feature = "candle")]
 pub mod candle;
 mod clock;
+mod cohort;
 mod columns;
 mod contract;
 mod error;
@@ -52,14 +53,15 @@ pub mod table;
 pub mod tables;
 
 pub use clock::{ProcessMemory, process_memory, thread_cpu_ns};
+pub use cohort::CohortRun;
 pub use contract::{
     CaptureContract, ComparisonIdentity, ContractProblem, ExpectedGradient, GradientContract, GradientFamilyContract,
 };
 pub use error::{Error, Result};
 pub use facts::gradient_problem;
 pub use names::{
-    CoverageLevel, ExecutionPhase, ExecutionStep, FamilyExpectation, GradientState, MeasurementScope, MemoryCategory,
-    Outcome, SpanKind, TimingMode,
+    Cohort, CoverageLevel, ExecutionPhase, ExecutionStep, FamilyExpectation, GradientState, MeasurementScope,
+    MemoryCategory, Outcome, SpanKind, TimingMode,
 };
 pub use provenance::Host;
 pub use records::{

@@ -75,3 +75,7 @@ vocabulary! {
     /// What a gradient family promises.
     FamilyExpectation { Active = "active", Inactive = "inactive", DataConditional = "data_conditional" }
 }
+vocabulary! {
+    /// The side of a comparison that a run belongs to.
+    Cohort { Baseline = "baseline", Candidate = "candidate" }
+}

@@ -17,6 +17,7 @@ pub use derived::{EVIDENCE_SCHEMA, evidence_schema};
 pub use publish::{Publication, publish};
 pub use semantic::{VERIFY_SCHEMA, VerifyDocument, VerifyOptions, verify};
 pub use sign::{SignatureOut, SigningKey};
+pub(super) use stage::discard;
 
 use super::documents::{TOOL, Tool};
 use crate::load::bundle::{Verified, layout};

@@ -161,6 +161,29 @@ pub(super) fn clean(destination: &Path) -> Result<()> {
     Stage::abandoned(destination, Purpose::Bundle)?.into_iter().try_for_each(Stage::remove)
 }
 
+/// Removes what attempts at `destination` left, traces of captures too: for whoever is about to run the capture again.
+///
+/// # Errors
+/// An attempt that is still going on.
+pub(in crate::output) fn discard(destination: &Path) -> Result<()> {
+    let (parent, name) = place(destination)?;
+    let prefixes = [Purpose::Bundle, Purpose::Capture].map(|purpose| prefix(purpose, name));
+    for entry in std::fs::read_dir(parent).map_err(Error::io("read directory", parent))? {
+        let entry = entry.map_err(Error::io("read directory", parent))?;
+        let name = entry.file_name();
+        let stage = name.to_str().is_some_and(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)));
+        if !stage || !entry.file_type().is_ok_and(|t| t.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        let Some(lock) = lock(&path)? else {
+            return Err(Error::input(path, "is being recorded by another process; wait until it ends, or end it"));
+        };
+        Stage { path, _lock: lock, temporary: false }.remove()?;
+    }
+    Ok(())
+}
+
 /// Syncs a directory, so that the names in it survive a crash of the machine.
 fn sync_dir(path: &Path) -> Result<()> {
     if cfg!(unix) {
