@@ -9,18 +9,35 @@
 --   operations (Int64, count): operations
 --   total_ns (Int64, ns): sum of their durations
 --   share_of_gpu_time (Float64, none): part of the durations of all operations of the run, 0 to 1
--- Reads: gpu_call_causes, gpu_sources, gpu_trace
-WITH named AS (
+-- Reads: gpu_call_causes, gpu_sources, gpu_trace, run
+WITH runs AS (
+  SELECT run_id, CAST(row_number() OVER (ORDER BY run_id) AS BIGINT) AS run_number FROM run
+),
+causes AS (
+  -- Held for all calls at once: whole numbers alone.
+  SELECT run_number, correlation_id, cause_number FROM gpu_call_causes
+),
+operations AS (
+  SELECT r.run_number, o.run_id, o.correlation_id, o.kind, o.name, o.duration_ns
+  FROM runs AS r
+  JOIN gpu_trace AS o ON r.run_id = o.run_id
+),
+named AS (
   SELECT
     o.run_id,
-    coalesce(p.cause, 'without_call') AS cause,
+    CASE p.cause_number
+      WHEN 1 THEN 'attributed'
+      WHEN 2 THEN 'outside'
+      WHEN 3 THEN 'ambiguous'
+      ELSE 'without_call'
+    END AS cause,
     o.kind,
     o.name,
     count(*) AS operations,
     CAST(sum(o.duration_ns) AS BIGINT) AS total_ns
-  FROM gpu_call_causes AS p
-  RIGHT JOIN gpu_trace AS o ON p.run_id = o.run_id AND p.correlation_id = o.correlation_id
-  GROUP BY o.run_id, coalesce(p.cause, 'without_call'), o.kind, o.name
+  FROM causes AS p
+  RIGHT JOIN operations AS o ON p.run_number = o.run_number AND p.correlation_id = o.correlation_id
+  GROUP BY o.run_id, p.cause_number, o.kind, o.name
 ),
 shared AS (
   SELECT

@@ -19,10 +19,10 @@ WITH calls AS (
     run_id,
     CAST(sum(operations) AS BIGINT) AS operations,
     CAST(sum(gpu_time_ns) AS BIGINT) AS gpu_time_ns,
-    CAST(sum(CASE WHEN cause = 'ambiguous' THEN operations ELSE 0 END) AS BIGINT) AS ambiguous_operations,
-    CAST(sum(CASE WHEN cause = 'ambiguous' THEN gpu_time_ns ELSE 0 END) AS BIGINT) AS ambiguous_ns,
-    CAST(sum(CASE WHEN cause = 'attributed' THEN operations ELSE 0 END) AS BIGINT) AS attributed_operations,
-    CAST(sum(CASE WHEN cause = 'attributed' THEN gpu_time_ns ELSE 0 END) AS BIGINT) AS attributed_ns
+    CAST(sum(CASE WHEN cause_number = 3 THEN operations ELSE 0 END) AS BIGINT) AS ambiguous_operations,
+    CAST(sum(CASE WHEN cause_number = 3 THEN gpu_time_ns ELSE 0 END) AS BIGINT) AS ambiguous_ns,
+    CAST(sum(CASE WHEN cause_number = 1 THEN operations ELSE 0 END) AS BIGINT) AS attributed_operations,
+    CAST(sum(CASE WHEN cause_number = 1 THEN gpu_time_ns ELSE 0 END) AS BIGINT) AS attributed_ns
   FROM gpu_call_causes
   GROUP BY run_id
 ),

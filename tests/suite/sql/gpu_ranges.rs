@@ -172,14 +172,14 @@ fn calls_are_joined_by_correlation_id_alone() {
     // Call 6 began in a library's range alone, call 8 in none; of the joined world, call 4 began after both were closed.
     golden_sql(
         "nsight/golden.jsonl",
-        "SELECT correlation_id, cause, operations, gpu_time_ns FROM gpu_call_causes
+        "SELECT correlation_id, cause_number, operations, gpu_time_ns FROM gpu_call_causes
          WHERE correlation_id IN (1, 4, 6, 8) ORDER BY correlation_id",
-        json!([[1, "attributed", 1, 1000], [4, "attributed", 3, 1400], [6, "outside", 1, 200], [8, "outside", 1, 300]]),
+        json!([[1, 1, 1, 1000], [4, 1, 3, 1400], [6, 2, 1, 200], [8, 2, 1, 300]]),
     );
     golden_sql(
         "nsight/joined.jsonl",
-        "SELECT correlation_id, cause FROM gpu_call_causes WHERE correlation_id >= 4 ORDER BY correlation_id",
-        json!([[4, "outside"], [5, "ambiguous"], [6, "attributed"]]),
+        "SELECT correlation_id, cause_number FROM gpu_call_causes WHERE correlation_id >= 4 ORDER BY correlation_id",
+        json!([[4, 2], [5, 3], [6, 1]]),
     );
     golden_sql(
         "nsight/joined.jsonl",
