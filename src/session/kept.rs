@@ -10,7 +10,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
-use datafusion::prelude::DataFrame;
+use datafusion::prelude::{DataFrame, SessionContext};
 use futures::StreamExt;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -21,13 +21,43 @@ use crate::error::{Error, Result, one_line};
 
 /// Kept: the few steps that all questions about GPU work share. A view is otherwise worked out again by each query that
 /// reads it, and a second time where a query reads it twice; of 1,000,000 calls in 50,000 ranges one pass takes seconds.
-pub(super) const KEPT: &[&str] =
-    &["nvtx_ranges", "label_covers", "gpu_call_places", "range_calls", "label_operations", "label_attribution"];
+/// Each is worked out with the engine's memory to itself.
+pub(super) const KEPT: &[&str] = &[
+    "nvtx_ranges",
+    "gpu_calls",
+    "label_covers",
+    "gpu_call_places",
+    "gpu_call_causes",
+    "range_calls",
+    "label_operations",
+    "label_attribution",
+];
 
 /// Rows that stay in memory; more go into a file, row group by row group.
 const IN_MEMORY: usize = 64 * 1024;
 /// Rows of a row group.
 const GROUP_ROWS: usize = 128 * 1024;
+
+/// Rows from which on one sort at a time is all that fits.
+const LARGE: u64 = 3_000_000;
+
+/// Whether a statement reads a kept view.
+pub(super) fn reads(statement: &str) -> bool {
+    KEPT.iter().any(|name| statement.contains(name))
+}
+
+/// A context over the same tables in which a join holds its left side, as the views have it: statistics of what is joined
+/// twice are guesses, those of a file are of its compressed bytes, and a wrong choice would hold millions of kernel names.
+/// Of `rows` that are very many one part at a time is read: two sorts side by side leave each other no memory.
+pub(super) fn as_written(context: &SessionContext, rows: u64) -> SessionContext {
+    let mut state = context.state();
+    let options = state.config_mut().options_mut();
+    options.optimizer.join_reordering = false;
+    if rows > LARGE {
+        options.execution.target_partitions = 1;
+    }
+    SessionContext::new_with_state(state)
+}
 
 /// The rows of `frame` as a table; `name` names its file.
 pub(super) async fn keep(frame: DataFrame, name: &str, scratch: &Mutex<Scratch>) -> Result<Arc<dyn TableProvider>> {

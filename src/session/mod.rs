@@ -83,6 +83,8 @@ impl Statement {
 /// A SQL context over traces; it cannot write, and reads no file but theirs.
 pub struct Session {
     context: SessionContext,
+    /// The same for statements that read kept views.
+    written: SessionContext,
     runtime: tokio::runtime::Runtime,
     /// What the tables read.
     files: Vec<PathBuf>,
@@ -128,7 +130,8 @@ impl Session {
             Error::Io { action: "start threads for", path: PathBuf::from("the query engine"), source }
         })?;
         let files = traces.iter().flat_map(|t| t.files.values().flatten().cloned()).collect();
-        let session = Self { context, runtime, files, made: Mutex::default(), scratch: Mutex::default() };
+        let written = kept::as_written(&context, events);
+        let session = Self { context, written, runtime, files, made: Mutex::default(), scratch: Mutex::default() };
         for spec in tables::stored() {
             let files: Vec<PathBuf> =
                 traces.iter().flat_map(|t| t.files.get(spec.name).cloned().unwrap_or_default()).collect();
@@ -185,13 +188,13 @@ impl Session {
         for ((name, text), _) in VIEWS.iter().zip(named).filter(|(_, named)| *named) {
             // Each stands after those it reads.
             if !made.contains(name) {
-                let plan = self.wait(self.context.sql_with_options(text, read_only()));
                 let wrong = |e| Error::Query { query: (*name).to_owned(), problem: Error::sql(&e).to_string() };
-                let frame = plan.map_err(wrong)?;
                 // What lists all tables reads none of them.
-                let table = match kept::KEPT.contains(name) && !all {
-                    true => self.wait(kept::keep(frame, name, &self.scratch))?,
-                    false => frame.into_view(),
+                let table = if kept::KEPT.contains(name) && !all {
+                    let frame = self.wait(self.written.sql_with_options(text, read_only())).map_err(wrong)?;
+                    self.wait(kept::keep(frame, name, &self.scratch))?
+                } else {
+                    self.wait(self.context.sql_with_options(text, read_only())).map_err(wrong)?.into_view()
                 };
                 self.register(name, table)?;
                 made.insert(name);
@@ -200,13 +203,17 @@ impl Session {
         Ok(())
     }
 
+    fn context_of(&self, statement: &str) -> &SessionContext {
+        if kept::reads(statement) { &self.written } else { &self.context }
+    }
+
     /// Plans one statement that only reads. Nothing runs yet.
     ///
     /// # Errors
     /// What the engine cannot plan, and every statement that would write, define or set something.
     pub fn sql(&self, text: &str) -> Result<DataFrame> {
         self.make_views(text)?;
-        self.wait(self.context.sql_with_options(text, read_only())).map_err(|e| Error::sql(&e))
+        self.wait(self.context_of(text).sql_with_options(text, read_only())).map_err(|e| Error::sql(&e))
     }
 
     /// As [`Session::sql`], with text for its parameters; those without are NULL.
@@ -263,7 +270,7 @@ impl Session {
         statements.iter().try_for_each(|s| self.make_views(s.text))?;
         let results = self.wait(async {
             let run = |statement: Statement| {
-                let context = self.context.clone();
+                let context = self.context_of(statement.text).clone();
                 tokio::spawn(async move {
                     let limit = statement.limit;
                     let frame = statement.plan(&context).await?;
@@ -291,7 +298,8 @@ impl Session {
     /// The engine's own failures.
     pub fn count(&self, statement: Statement) -> Result<usize> {
         self.make_views(statement.text)?;
-        let rows = self.wait(async { statement.plan(&self.context).await?.count().await });
+        let context = self.context_of(statement.text);
+        let rows = self.wait(async { statement.plan(context).await?.count().await });
         let rows = rows.map_err(|e| Error::sql(&e))?;
         self.all_there()?;
         Ok(rows)
