@@ -39,7 +39,7 @@ const IN_MEMORY: usize = 64 * 1024;
 const GROUP_ROWS: usize = 128 * 1024;
 
 /// Rows from which on one sort at a time is all that fits.
-const LARGE: u64 = 3_000_000;
+pub(super) const LARGE: u64 = 3_000_000;
 
 /// Whether a statement reads a kept view.
 pub(super) fn reads(statement: &str) -> bool {
@@ -48,12 +48,12 @@ pub(super) fn reads(statement: &str) -> bool {
 
 /// A context over the same tables in which a join holds its left side, as the views have it: statistics of what is joined
 /// twice are guesses, those of a file are of its compressed bytes, and a wrong choice would hold millions of kernel names.
-/// Of `rows` that are very many one part at a time is read: two sorts side by side leave each other no memory.
-pub(super) fn as_written(context: &SessionContext, rows: u64) -> SessionContext {
+/// Where rows are very many (`large`) one part at a time is read: two sorts side by side leave each other no memory.
+pub(super) fn as_written(context: &SessionContext, large: bool) -> SessionContext {
     let mut state = context.state();
     let options = state.config_mut().options_mut();
     options.optimizer.join_reordering = false;
-    if rows > LARGE {
+    if large {
         options.execution.target_partitions = 1;
     }
     SessionContext::new_with_state(state)

@@ -85,6 +85,8 @@ pub struct Session {
     context: SessionContext,
     /// The same for statements that read kept views.
     written: SessionContext,
+    /// Whether there are so many rows that questions of kept views are answered one by one.
+    large: bool,
     runtime: tokio::runtime::Runtime,
     /// What the tables read.
     files: Vec<PathBuf>,
@@ -130,8 +132,10 @@ impl Session {
             Error::Io { action: "start threads for", path: PathBuf::from("the query engine"), source }
         })?;
         let files = traces.iter().flat_map(|t| t.files.values().flatten().cloned()).collect();
-        let written = kept::as_written(&context, events);
-        let session = Self { context, written, runtime, files, made: Mutex::default(), scratch: Mutex::default() };
+        let large = events > kept::LARGE;
+        let written = kept::as_written(&context, large);
+        let session =
+            Self { context, written, large, runtime, files, made: Mutex::default(), scratch: Mutex::default() };
         for spec in tables::stored() {
             let files: Vec<PathBuf> =
                 traces.iter().flat_map(|t| t.files.get(spec.name).cloned().unwrap_or_default()).collect();
@@ -280,9 +284,16 @@ impl Session {
                     }
                 })
             };
-            let running: Vec<_> = statements.into_iter().map(run).collect();
-            let mut results = Vec::with_capacity(running.len());
-            for result in running {
+            // Sorts of very many rows side by side leave each other no memory.
+            let alone = self.large && statements.iter().any(|s| kept::reads(s.text));
+            let running: Vec<_> = match alone {
+                true => Vec::new(),
+                false => statements.iter().cloned().map(run).collect(),
+            };
+            let mut running = running.into_iter();
+            let mut results = Vec::with_capacity(statements.len());
+            for statement in statements {
+                let result = running.next().unwrap_or_else(|| run(statement));
                 let rows = result.await.map_err(|e| Error::Sql { problem: format!("a query was stopped: {e}") })?;
                 results.push(rows.map_err(|e| Error::sql(&e))?);
             }
