@@ -437,7 +437,7 @@ fn every_reason_that_bundles_can_give() {
     fn identity(lines: &mut Lines) -> &mut Value {
         &mut lines.meta()["comparison_identity"]
     }
-    let cases: [(&[&str], Change); 15] = [
+    let cases: [(&[&str], Change); 17] = [
         (&["incomplete_capture"], |c, n, l| {
             if (c, n) == ("b", 3) {
                 l.terminal()["outcome"] = json!("failed");
@@ -476,6 +476,14 @@ fn every_reason_that_bundles_can_give() {
             if n == 1 {
                 identity(l).as_object_mut().expect("an object").remove("implementation_id");
             }
+        }),
+        // What has no name is not complete either.
+        (&["incomplete_capture", "identity_invalid", "implementation_id_empty"], |_, _, l| {
+            identity(l)["implementation_id"] = json!("");
+            identity(l)["model_id"] = json!(" ");
+        }),
+        (&["incomplete_capture", "identity_invalid"], |_, n, l| {
+            identity(l)["pair_id"] = json!(if n == 0 { String::new() } else { format!("p{n}") });
         }),
         (&["implementation_id_inconsistent"], |c, n, l| {
             if (c, n) == ("a", 1) {
