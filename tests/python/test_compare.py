@@ -42,6 +42,7 @@ def template(cli, tmp_path_factory):
     span = {"kind": "span_start", "span_kind": "function", "measured": False}
     at = {"span_id": "s1", "shape": [4], "dtype": "f32"}
     storage = {**at, "kind": "memory", "storage_id": "A", "tensor_id": "T", "device": "cpu", "bytes": 16}
+    storage["category"] = "activation"
     lines = [
         {
             "kind": "meta",
@@ -115,11 +116,11 @@ def random_run(template, bundle, cohort, number, place, seed, pair):
         add("spans", 0, span_id=span_id, parent_id=parent, **inside)
     for at in range(40):
         name, wide = rng.choice(["add", "mul", "matmul"]), rng.randrange(2)
-        span = 3 if at == 0 else rng.choice(spans)[0]
+        span, _, _, begin, _ = (3, 1, "later", wall + 200, 100) if at == 0 else rng.choice(spans)
         took = rng.randrange(5) if name == "add" else rng.randrange(10, 30) + 10 * slower * (name == "mul")
-        add("ops", 0, span_id=span, op_index=at, name=name, shape=[wide, 3], duration_ns=took, timestamp_ns=300 + at)
+        add("ops", 0, span_id=span, op_index=at, name=name, shape=[wide, 3], duration_ns=took, timestamp_ns=begin)
     if slower:
-        add("ops", 0, span_id=10, op_index=40, name="new", shape=[], duration_ns=7, timestamp_ns=400)
+        add("ops", 0, span_id=10, op_index=40, name="new", shape=[], duration_ns=7, timestamp_ns=200)
     for label in ["a", "b", "c", f"only {cohort}"]:
         for _ in range(rng.randrange(1, 4)):
             bad = int(label == "c" and rng.random() < 0.5)
@@ -176,6 +177,7 @@ def compared(request, cli, template, tmp_path_factory):
     answer = cli.fresh(
         "compare", "--baseline", *sorted(cohorts["baseline"]), "--candidate", *sorted(cohorts["candidate"]), "--all"
     )
+    assert answer.json["reasons"] == [], answer.json["reasons"]
     return cohorts, answer.json, paired
 
 
