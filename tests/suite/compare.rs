@@ -427,7 +427,7 @@ fn a_cohort_against_itself_is_never_a_verdict() {
     let one: Vec<String> = vec![cohorts.a[0].clone(); 5];
     let found = cohorts.world.run(&Cohorts::arguments(&one, &cohorts.b, &[])).json();
     assert_eq!(codes(&found["reasons"]), ["insufficient_runs", "duplicate_run_ids"]);
-    assert_eq!(found["baseline"]["samples_ns"], json!([1020; 5]));
+    assert_eq!(found["baseline"]["samples_ns"], json!([1020, 1020, 1020, 1020, 1020]));
     assert_eq!(row(&found["labels"], "label", "forward")["baseline"]["runs"], 5);
 }
 
