@@ -1,9 +1,10 @@
 //! `cohort`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::common::{FormatArgs, OutputArgs};
 use super::compare;
+use super::pages::ReportArgs;
 use crate::error::Result;
 use crate::output::cohort::Request;
 use crate::output::compare as comparison;
@@ -42,6 +43,8 @@ pub struct Args {
     /// Smallest change of interest in percent: with it the runs can show that there is none
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Exit with 1, after writing, if the runs turn out not to be comparable
     #[arg(long)]
     require_eligible: bool,
@@ -52,7 +55,14 @@ pub struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    let target = args.output.target(&[])?;
+    // What the runs will write: nothing else is written there, not even before they are.
+    let theirs = ["baseline", "candidate", "logs", "cohort.json"].map(|name| args.out.join(name));
+    let theirs: Vec<&Path> = theirs.iter().map(PathBuf::as_path).collect();
+    let target = args.output.target(&theirs)?;
+    let pages = args.report.pages(&theirs, &args.output)?;
+    if let Some(pages) = &pages {
+        pages.have_a_place(&args.out)?;
+    }
     let request = Request {
         baseline: args.baseline.clone(),
         candidate: args.candidate.clone(),
@@ -69,6 +79,9 @@ pub(super) fn run(args: &Args) -> Result<()> {
         ..comparison::Request::default()
     };
     let document = asked.build()?;
+    if let Some(pages) = pages {
+        pages.write(&document, &asked, &args.output)?;
+    }
     compare::show(&document, &args.format, &args.output, target)?;
-    compare::eligible(&document, args.require_eligible)
+    compare::eligible(&document.reasons, document.comparable, args.require_eligible)
 }

@@ -12,6 +12,7 @@ mod export;
 mod import;
 mod nsight_manifest;
 mod overview;
+mod pages;
 mod protocol;
 mod query;
 mod report;

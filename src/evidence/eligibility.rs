@@ -92,9 +92,36 @@ pub fn examine(baseline: &[Replicate], candidate: &[Replicate], verification: &V
     each(&all, &mut add);
     alike(&all, &mut add);
     identities(&all, &mut add);
-    implementations(baseline, candidate, &mut add);
+    implementations(&[("baseline", baseline), ("candidate", candidate)], &mut add);
     let pairs = pairs(baseline, candidate, &mut add);
     Eligibility { reasons, pairs }
+}
+
+/// Fewest runs of one cohort that is held against itself: each of its halves is a cohort then.
+pub const FEWEST_OF_ONE: usize = 2 * FEWEST_RUNS;
+
+/// Examines one cohort of one implementation; receipts are those of its baseline. Pairs play no part.
+pub fn examine_one(runs: &[Replicate], verification: &Verification) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let mut add = |code: &'static str, message: String| reasons.push(Reason { code, message });
+    verified(runs, &[], verification, &mut add);
+    let ids: BTreeSet<&str> = runs.iter().map(|r| r.run.run_id.as_str()).collect();
+    if ids.len() < FEWEST_OF_ONE {
+        add(
+            "insufficient_runs",
+            format!(
+                "{} runs are independent; halves of {FEWEST_RUNS} need at least {FEWEST_OF_ONE} of one cohort",
+                ids.len()
+            ),
+        );
+    }
+    repeated(runs.iter(), &mut add);
+    let all: Vec<&Replicate> = runs.iter().collect();
+    each(&all, &mut add);
+    alike(&all, &mut add);
+    identities(&all, &mut add);
+    implementations(&[("cohort", runs)], &mut add);
+    reasons
 }
 
 type Add<'a> = dyn FnMut(&'static str, String) + 'a;
@@ -147,9 +174,12 @@ fn counted(baseline: &[Replicate], candidate: &[Replicate], add: &mut Add<'_>) {
             ),
         );
     }
+    repeated(baseline.iter().chain(candidate), add);
+}
+
+fn repeated<'a>(all: impl Iterator<Item = &'a Replicate>, add: &mut Add<'_>) {
     let mut seen = BTreeSet::new();
-    let repeated: BTreeSet<&str> =
-        baseline.iter().chain(candidate).map(|r| r.run.run_id.as_str()).filter(|id| !seen.insert(*id)).collect();
+    let repeated: BTreeSet<&str> = all.map(|r| r.run.run_id.as_str()).filter(|id| !seen.insert(*id)).collect();
     if !repeated.is_empty() {
         add(
             "duplicate_run_ids",
@@ -280,12 +310,12 @@ pub fn implementation(runs: &[Replicate]) -> Option<&str> {
     runs.iter().all(|r| id(r).as_deref() == Some(first)).then_some(first)
 }
 
-fn implementations(baseline: &[Replicate], candidate: &[Replicate], add: &mut Add<'_>) {
+fn implementations(cohorts: &[(&str, &[Replicate])], add: &mut Add<'_>) {
     let ids = |runs: &[Replicate]| -> Vec<Option<String>> {
         runs.iter().filter_map(|r| r.run.identity.as_ref()).map(|i| i.implementation_id.clone()).collect()
     };
-    let (b, c) = (ids(baseline), ids(candidate));
-    let all = || b.iter().chain(&c);
+    let cohorts: Vec<(&str, Vec<Option<String>>)> = cohorts.iter().map(|(side, runs)| (*side, ids(runs))).collect();
+    let all = || cohorts.iter().flat_map(|(_, ids)| ids);
     if all().any(Option::is_none) {
         add(
             "implementation_id_missing",
@@ -295,7 +325,7 @@ fn implementations(baseline: &[Replicate], candidate: &[Replicate], add: &mut Ad
     if all().flatten().any(|id| id.trim().is_empty()) {
         add("implementation_id_empty", "an implementation_id is empty".to_owned());
     }
-    for (side, ids) in [("baseline", &b), ("candidate", &c)] {
+    for (side, ids) in &cohorts {
         let distinct: BTreeSet<&str> = ids.iter().flatten().map(String::as_str).collect();
         if distinct.len() > 1 {
             add(

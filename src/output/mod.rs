@@ -10,6 +10,7 @@ mod columns;
 pub mod compare;
 pub mod documents;
 pub mod export;
+mod html;
 pub mod nsight_manifest;
 pub mod overview;
 pub mod protocol;

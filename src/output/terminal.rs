@@ -42,6 +42,11 @@ impl Style {
         self.wrap("1", text)
     }
 
+    /// A word that warns.
+    pub(super) fn warning(self, text: &str) -> String {
+        self.wrap("33", text)
+    }
+
     pub(super) fn level(self, level: &str) -> String {
         let code = match level {
             "complete" => "32",
@@ -78,17 +83,27 @@ fn number(row: &Row, column: &str) -> String {
     row.get(column).and_then(Value::as_u64).map_or("-".to_owned(), count)
 }
 
-/// Columns of text, the first left-aligned, the others right-aligned.
+/// Columns of a terminal.
+const COLUMNS: usize = 100;
+
+/// Columns of text, the first left-aligned, the others right-aligned. What is too long for the first column and the width
+/// of a terminal stands on a line of its own.
 pub(super) fn grid(out: &mut String, style: Style, header: &[&str], rows: &[Vec<String>]) {
-    let width = |column: usize| {
-        rows.iter().map(|r| r[column].chars().count()).chain([header[column].chars().count()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let wide = |text: &str| text.chars().count();
+    let width = |column: usize| rows.iter().map(|r| wide(&r[column])).chain([wide(header[column])]).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let others: usize = widths.iter().skip(1).map(|w| w + 2).sum();
+    let room = COLUMNS.saturating_sub(2 + others).max(wide(header[0]));
+    if widths[0] > room {
+        let fitting = rows.iter().map(|r| wide(&r[0])).filter(|w| *w <= room);
+        widths[0] = fitting.chain([wide(header[0])]).max().unwrap_or(0);
+    }
     let line = |cells: &[String]| -> String {
         let mut text = String::from("  ");
         for (column, cell) in cells.iter().enumerate() {
-            let pad = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
+            let pad = " ".repeat(widths[column].saturating_sub(wide(cell)));
             match column {
+                0 if wide(cell) > widths[0] => text.push_str(&format!("{cell}\n  {}", " ".repeat(widths[0]))),
                 0 => text.push_str(&format!("{cell}{pad}")),
                 _ => text.push_str(&format!("  {pad}{cell}")),
             }
@@ -364,12 +379,12 @@ fn sentence(out: &mut String, text: &str) {
 }
 
 /// Words in lines of at most 100 columns, the second and later lines indented.
-fn wrap(words: &[&str], separator: &str, indent: usize) -> String {
+pub(super) fn wrap(words: &[&str], separator: &str, indent: usize) -> String {
     let mut text = String::new();
     let mut column = indent;
     for (index, word) in words.iter().enumerate() {
         let length = word.chars().count();
-        if index > 0 && column + separator.len() + length > 100 {
+        if index > 0 && column + separator.len() + length > COLUMNS {
             let _ = write!(text, "{}\n{}", separator.trim_end(), " ".repeat(indent));
             column = indent;
         } else if index > 0 {

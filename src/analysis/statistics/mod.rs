@@ -46,6 +46,7 @@ mod comparison;
 mod counting;
 mod design;
 mod interval;
+mod noise;
 mod normal;
 mod permutation;
 mod power;
@@ -63,6 +64,7 @@ pub use comparison::{Comparison, Contrast, RowComparer, SPREADS_DIFFER, compare,
 pub use counting::{COUNTED_PAIRS, COUNTED_PRODUCT, PMethod, countable, mann_whitney_counts};
 pub use design::{Design, Drift, Order, Side, design, drift, schedule};
 pub use interval::{Interval, NOMINAL_LEVEL, Statistic};
+pub use noise::{Noise, SPLITS, halves, noise};
 pub use permutation::{DRAWN_ARRANGEMENTS, ENUMERATED_ARRANGEMENTS, PermutationTest};
 pub use power::{pairs_needed, runs_needed, spread};
 pub use random::{SEED, Stream};

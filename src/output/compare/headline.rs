@@ -4,9 +4,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Comparison;
 use super::inputs::Cohorts;
 use super::numerics::non_finite_changed;
+use super::primary::{DriftOut, HostOut};
+use super::{Comparison, ReasonOut};
 use crate::text::{count, duration, shorten};
 
 /// Drift that is worth a word: so improbable without one, and so many percent of a run's time from run to run.
@@ -19,7 +20,7 @@ const NAMED: usize = 3;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Caution {
     /// `non_finite_changed`, `blocked_order`, `drift`, `mixed_hosts`, `outliers`, `spreads_differ`, `level_not_reached`
-    /// or `opinions_differ`.
+    /// or `opinions_differ`; of one cohort against itself also `halves_differ`.
     pub code: &'static str,
     pub message: String,
 }
@@ -29,12 +30,7 @@ pub(super) fn headline(c: &Comparison) -> String {
     let percent = |p: Option<f64>| p.map_or(String::new(), |p| format!(" ({p:+.1} %)"));
     let delta = c.median_delta_ns.map_or_else(|| "unknown".to_owned(), signed);
     let Some(interval) = &c.confidence_interval else {
-        let why = match c.reasons.as_slice() {
-            [] => "a wall time is not known".to_owned(),
-            [one] => one.message.clone(),
-            [first, rest @ ..] => format!("{}; and {} more reasons", first.message, rest.len()),
-        };
-        return format!("No verdict: {why}.");
+        return without(&c.reasons, "No verdict");
     };
     let between = format!(
         "between {} and {}",
@@ -62,6 +58,17 @@ pub(super) fn headline(c: &Comparison) -> String {
         Some(caution) => format!("{said} But {}.", caution.message),
         None => said,
     }
+}
+
+/// What there is not, and the first reason why.
+pub(super) fn without(reasons: &[ReasonOut], what: &str) -> String {
+    let why = match reasons {
+        [] => "a wall time is not known".to_owned(),
+        [one] => one.message.clone(),
+        [first, rest] => format!("{}; and one more reason ({})", first.message, rest.code),
+        [first, rest @ ..] => format!("{}; and {} more reasons", first.message, rest.len()),
+    };
+    format!("{what}: {why}.")
 }
 
 /// A time with its sign.
@@ -93,23 +100,9 @@ pub(super) fn cautions(c: &Comparison, cohorts: &Cohorts) -> Vec<Caution> {
         });
         add("blocked_order", format!("the runs came in blocks ({}){drift}", shorten(&d.sequence)));
     }
-    if let Some(drift) = d.drift.filter(|drift| drift.p <= DRIFT_P)
-        && drift.percent_per_run.is_none_or(|p| p.abs() >= DRIFT_PERCENT)
-    {
-        let slope = drift.percent_per_run.map_or_else(|| signed(drift.ns_per_run), |p| format!("{p:+.2} %"));
-        add("drift", format!("the times drift by {slope} a run (p = {:.3}), whichever the cohort", drift.p));
-    }
-    if d.hosts.len() > 1 {
-        add("mixed_hosts", format!("the runs are from {} machines", d.hosts.len()));
-    }
     let outliers = d.baseline_outliers.len() + d.candidate_outliers.len();
-    if outliers > 0 {
-        let all = cohorts.len();
-        add(
-            "outliers",
-            format!("{} of {} runs stand apart; they were kept", count(outliers as u64), count(all as u64)),
-        );
-    }
+    let shared = [d.drift.as_ref().and_then(drifts), several_hosts(&d.hosts), apart(outliers, cohorts.len())];
+    shared.into_iter().flatten().for_each(|caution| add(caution.code, caution.message));
     if d.spreads_differ {
         let ratio = d.spread_ratio.unwrap_or_default();
         add("spreads_differ", format!("the candidate's spread is {ratio:.1} times the baseline's"));
@@ -136,4 +129,29 @@ pub(super) fn cautions(c: &Comparison, cohorts: &Cohorts) -> Vec<Caution> {
         );
     }
     cautions
+}
+
+/// Times that change from run to run.
+pub(super) fn drifts(drift: &DriftOut) -> Option<Caution> {
+    let much = drift.percent_per_run.is_none_or(|p| p.abs() >= DRIFT_PERCENT);
+    let slope = drift.percent_per_run.map_or_else(|| signed(drift.ns_per_run), |p| format!("{p:+.2} %"));
+    (drift.p <= DRIFT_P && much).then(|| Caution {
+        code: "drift",
+        message: format!("the times drift by {slope} a run (p = {:.3}), whichever the cohort", drift.p),
+    })
+}
+
+/// Runs of several machines.
+pub(super) fn several_hosts(hosts: &[HostOut]) -> Option<Caution> {
+    let message = || format!("the runs are from {} machines", hosts.len());
+    (hosts.len() > 1).then(|| Caution { code: "mixed_hosts", message: message() })
+}
+
+/// Runs that stand apart.
+pub(super) fn apart(outliers: usize, runs: usize) -> Option<Caution> {
+    let (stand, they) = if outliers == 1 { ("stands", "it was") } else { ("stand", "they were") };
+    (outliers > 0).then(|| Caution {
+        code: "outliers",
+        message: format!("{} of {} runs {stand} apart; {they} kept", count(outliers as u64), count(runs as u64)),
+    })
 }

@@ -6,9 +6,16 @@
 mod change;
 mod headline;
 mod inputs;
+mod markdown;
+pub mod noise;
+mod noise_text;
 mod numerics;
+mod page;
 mod primary;
+mod schedule;
+mod strip;
 mod text;
+mod words;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,10 +27,12 @@ use serde::Serialize;
 pub use change::{Bounds, Change, Have, LabelChange, OperationChange};
 pub use headline::Caution;
 use inputs::{Cohorts, Run};
+pub use noise_text::noise_text;
 pub use numerics::{TensorComparison, TensorRow};
 pub use primary::{
     CohortOut, ConfidenceInterval, DesignOut, DriftOut, HostOut, RunsNeeded, Sensitivity, Tests, WelchOut,
 };
+pub use schedule::{SCHEMA as SCHEDULE_SCHEMA, Schedule};
 pub use text::text;
 
 use super::documents::{Bounded, TOOL, Tool};
@@ -209,11 +218,7 @@ impl Request {
             cautions: Vec::new(),
             comparable,
             paired,
-            reasons: eligibility
-                .reasons
-                .iter()
-                .map(|r| ReasonOut { code: r.code, message: r.message.clone() })
-                .collect(),
+            reasons: eligibility.reasons.into_iter().map(ReasonOut::from).collect(),
             inputs: Inputs {
                 verification: if self.unverified { "unverified_traces" } else { "verified_bundles" },
                 baseline: cohorts.baseline.iter().map(run_out).collect(),
@@ -249,8 +254,30 @@ impl Request {
     }
 }
 
-fn examine(cohorts: &Cohorts, unverified: bool) -> Eligibility {
-    let replicates = |runs: &[Run]| runs.iter().map(|r| r.replicate.clone()).collect::<Vec<Replicate>>();
+impl Comparison {
+    /// The comparison as one self-contained HTML page.
+    pub fn html(&self, request: &Request) -> String {
+        page::render(self, request)
+    }
+
+    /// The comparison as a Markdown page.
+    pub fn markdown(&self, request: &Request) -> String {
+        markdown::render(self, request)
+    }
+}
+
+impl From<eligibility::Reason> for ReasonOut {
+    fn from(reason: eligibility::Reason) -> Self {
+        Self { code: reason.code, message: reason.message }
+    }
+}
+
+fn replicates(runs: &[Run]) -> Vec<Replicate> {
+    runs.iter().map(|r| r.replicate.clone()).collect()
+}
+
+/// How the runs were verified.
+fn verification(cohorts: &Cohorts, unverified: bool) -> Verification {
     let receipts = |runs: &[Run]| {
         let receipt = |r: &Run| Receipt {
             run_id: r.replicate.run.run_id.clone(),
@@ -258,14 +285,18 @@ fn examine(cohorts: &Cohorts, unverified: bool) -> Eligibility {
         };
         runs.iter().map(receipt).collect()
     };
-    let verification = match unverified {
+    match unverified {
         true => Verification::UnverifiedTraces,
         false => Verification::VerifiedBundles {
             baseline: receipts(&cohorts.baseline),
             candidate: receipts(&cohorts.candidate),
         },
-    };
-    eligibility::examine(&replicates(&cohorts.baseline), &replicates(&cohorts.candidate), &verification)
+    }
+}
+
+fn examine(cohorts: &Cohorts, unverified: bool) -> Eligibility {
+    let (baseline, candidate) = (replicates(&cohorts.baseline), replicates(&cohorts.candidate));
+    eligibility::examine(&baseline, &candidate, &verification(cohorts, unverified))
 }
 
 /// `None` if a wall time is not known.
@@ -280,8 +311,7 @@ fn compare_walls(cohorts: &Cohorts, pairs: &[(usize, usize)]) -> Option<statisti
 }
 
 fn implementation(runs: &[Run]) -> Option<String> {
-    let replicates: Vec<Replicate> = runs.iter().map(|r| r.replicate.clone()).collect();
-    eligibility::implementation(&replicates).map(shorten)
+    eligibility::implementation(&replicates(runs)).map(shorten)
 }
 
 fn run_out(run: &Run) -> RunOut {

@@ -210,10 +210,25 @@ pub(super) fn sensitivity(of: &Comparison) -> Sensitivity {
     }
 }
 
+/// As [`Sensitivity::runs_needed`], of two cohorts that spread as this one does.
+pub(super) fn needed_of_one(samples: &[f64]) -> Vec<RunsNeeded> {
+    let Some(summary) = summarize(samples) else { return Vec::new() };
+    let runs = |effect: f64| {
+        let effect = Some(effect / 100.0 * summary.median).filter(|e| *e > 0.0)?;
+        statistics::runs_needed(statistics::spread(&summary), effect)
+    };
+    EFFECTS.map(|effect_percent| RunsNeeded { effect_percent, runs: runs(effect_percent) }).to_vec()
+}
+
+/// A the baseline, B the candidate.
+pub(super) fn letters<'a>(sides: impl Iterator<Item = &'a Side>) -> String {
+    sides.map(|side| if *side == Side::Baseline { 'A' } else { 'B' }).collect()
+}
+
 /// The order of the runs, and what drifted; samples stand beside their run's cohort, in the order of all runs.
 pub(super) fn order(sequence: &[(Side, Option<f64>)]) -> (String, Option<statistics::Design>, Option<Drift>) {
     let sides: Vec<Side> = sequence.iter().map(|(side, _)| *side).collect();
-    let letters = sides.iter().map(|side| if *side == Side::Baseline { 'A' } else { 'B' }).collect();
+    let letters = letters(sides.iter());
     let known: Vec<(Side, f64)> = sequence.iter().filter_map(|(side, sample)| Some((*side, (*sample)?))).collect();
     (letters, statistics::design(&sides), statistics::drift(&known))
 }

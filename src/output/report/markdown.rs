@@ -5,7 +5,7 @@
 use crate::text::{count, printable, shorten_to};
 
 /// A cell without a value: what was not recorded.
-pub(super) const ABSENT: &str = "–";
+pub(in crate::output) const ABSENT: &str = "–";
 
 /// Longest text of a cell, in bytes as JSON writes them.
 const CELL: usize = 128;
@@ -72,7 +72,7 @@ fn within(text: &str, most: usize, render: impl Fn(&str) -> String) -> String {
 }
 
 /// A text of the trace: in code where it can be, else escaped.
-pub(super) fn label(text: &str) -> String {
+pub(in crate::output) fn label(text: &str) -> String {
     within(text, CELL, |text| match text.trim() {
         "" => "(blank)".to_owned(),
         _ if fits_code(text) => format!("`{text}`"),
@@ -81,7 +81,7 @@ pub(super) fn label(text: &str) -> String {
 }
 
 /// A text of the trace that is one of a few words almost always: a device, a dtype, a state.
-pub(super) fn word(text: &str) -> String {
+pub(in crate::output) fn word(text: &str) -> String {
     within(text, CELL, |text| if text.trim().is_empty() { "(blank)".to_owned() } else { escaped(text) })
 }
 
@@ -96,7 +96,7 @@ fn leading(text: String) -> String {
 }
 
 /// A sentence that holds texts of the trace, those between backticks in code where they can be.
-pub(super) fn sentence(text: &str) -> String {
+pub(in crate::output) fn sentence(text: &str) -> String {
     let text = within(text.trim_start(), SENTENCE, |text| {
         let parts: Vec<&str> = text.split('`').collect();
         if parts.len().is_multiple_of(2) {
@@ -115,7 +115,7 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// `part` of a whole as a bar: the whole is 20 blocks.
-pub(super) fn bar(part: f64) -> String {
+pub(in crate::output) fn bar(part: f64) -> String {
     const WHOLE: f64 = 20.0;
     let blocks = (part.clamp(0.0, 1.0) * WHOLE).round() as usize;
     match blocks {
@@ -125,7 +125,7 @@ pub(super) fn bar(part: f64) -> String {
 }
 
 /// `part` of a whole in percent.
-pub(super) fn percent(part: f64) -> String {
+pub(in crate::output) fn percent(part: f64) -> String {
     match part.abs() {
         0.0 => "0 %".to_owned(),
         // Not zero, and not to be taken for it.
@@ -136,7 +136,7 @@ pub(super) fn percent(part: f64) -> String {
 }
 
 /// A value of a tensor in four digits.
-pub(super) fn value(x: f64) -> String {
+pub(in crate::output) fn value(x: f64) -> String {
     let size = x.abs();
     if size == 0.0 {
         return "0".to_owned();
@@ -150,7 +150,7 @@ pub(super) fn value(x: f64) -> String {
 }
 
 /// An amount with the decimal prefix that keeps three digits before the point at most.
-pub(super) fn si(x: f64, unit: &str) -> String {
+pub(in crate::output) fn si(x: f64, unit: &str) -> String {
     const PREFIXES: [&str; 6] = ["", "k", "M", "G", "T", "P"];
     let mut scaled = x;
     let mut prefix = 0;
@@ -162,7 +162,7 @@ pub(super) fn si(x: f64, unit: &str) -> String {
 }
 
 /// `n` and its noun.
-pub(super) fn several(n: u64, one: &str, many: &str) -> String {
+pub(in crate::output) fn several(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 

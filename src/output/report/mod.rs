@@ -5,11 +5,11 @@
 mod cost;
 mod device;
 mod gpu;
-mod markdown;
+pub(super) mod markdown;
 mod memory;
 mod numerics;
 mod opening;
-mod page;
+pub(super) mod page;
 mod verdict;
 
 use serde_json::Value;

@@ -14,23 +14,23 @@ const LONG: usize = 32 << 10;
 const WIDEST: usize = 44;
 
 /// Rows of cells; a cell is Markdown already.
-pub(super) struct Table {
+pub(in crate::output) struct Table {
     titles: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A column whose title begins with `>` is right-aligned: numbers.
-    pub(super) fn new(titles: &[&'static str]) -> Self {
+    pub(in crate::output) fn new(titles: &[&'static str]) -> Self {
         Self { titles: titles.to_vec(), rows: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, cells: Vec<String>) {
+    pub(in crate::output) fn push(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.titles.len(), "a cell for each of {:?}", self.titles);
         self.rows.push(cells);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::output) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
@@ -99,18 +99,18 @@ impl Table {
 }
 
 /// The command that gives the rows of a query kind.
-pub(super) fn kind(name: &str) -> String {
+pub(in crate::output) fn kind(name: &str) -> String {
     format!("`candle-graph query BUNDLE --kind {name}`")
 }
 
 /// The command that gives the rows of a file of queries/.
-pub(super) fn sql(name: &str) -> String {
+pub(in crate::output) fn sql(name: &str) -> String {
     format!("`candle-graph sql BUNDLE --query {name}`")
 }
 
 /// A page while it is written.
 #[derive(Default)]
-pub(super) struct Page {
+pub(in crate::output) struct Page {
     text: String,
 }
 
@@ -120,22 +120,22 @@ impl Page {
         if self.text.len() < LONG { ROOMY } else { TIGHT }
     }
 
-    pub(super) fn heading(&mut self, level: usize, text: &str) {
+    pub(in crate::output) fn heading(&mut self, level: usize, text: &str) {
         self.text.extend(["#".repeat(level).as_str(), " ", text, "\n\n"]);
     }
 
     /// One paragraph; its texts are Markdown already.
-    pub(super) fn paragraph(&mut self, text: &str) {
+    pub(in crate::output) fn paragraph(&mut self, text: &str) {
         self.text.extend([text, "\n\n"]);
     }
 
     /// What a reader must not miss: paragraphs that are set off.
-    pub(super) fn caution(&mut self, paragraphs: &[String]) {
+    pub(in crate::output) fn caution(&mut self, paragraphs: &[String]) {
         self.text.extend(["> [!CAUTION]\n> ", &paragraphs.join("\n>\n> "), "\n\n"]);
     }
 
     /// Points of a list.
-    pub(super) fn points(&mut self, points: &[String]) {
+    pub(in crate::output) fn points(&mut self, points: &[String]) {
         let mut left = self.budget();
         for (index, point) in points.iter().enumerate() {
             if index > 0 && point.len() > left {
@@ -151,13 +151,13 @@ impl Page {
     }
 
     /// A table under its caption: what a row is, in what order, and how many of `total` there are.
-    pub(super) fn list(&mut self, caption: &str, total: usize, table: Table) {
+    pub(in crate::output) fn list(&mut self, caption: &str, total: usize, table: Table) {
         let budget = self.budget();
         self.list_within(budget, caption, total, table);
     }
 
     /// As [`Page::list`], in at most `budget` bytes or one row.
-    pub(super) fn list_within(&mut self, budget: usize, caption: &str, total: usize, table: Table) {
+    pub(in crate::output) fn list_within(&mut self, budget: usize, caption: &str, total: usize, table: Table) {
         if table.is_empty() {
             return;
         }
@@ -171,11 +171,11 @@ impl Page {
     }
 
     /// The commands that give the numbers above again.
-    pub(super) fn again(&mut self, commands: &[String]) {
+    pub(in crate::output) fn again(&mut self, commands: &[String]) {
         self.text.extend(["↳ ", &commands.join(" · "), "\n\n"]);
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(in crate::output) fn finish(self) -> String {
         format!("{}\n", self.text.trim_end())
     }
 }

@@ -2,7 +2,6 @@
 //! In: a campaign's manifest, or bundles. Out: the document: outer wall time, tensor statistics by label, gradients by
 //! root/key. Left to neighbours: which captures (`captures`), pictures of it (`panels`, `axis`, `plot`, `page`).
 
-mod axis;
 mod captures;
 mod page;
 mod panels;

@@ -1,16 +1,15 @@
 //! A series as a page for a person: one HTML file that fetches nothing and runs nothing.
 //! In: the document, and how it was asked for. Out: HTML of bounded size. Left to neighbours: the plots (`plot`) and what
 //! they say (`panels`).
-//!
-//! Every text of a capture passes [`escape`]; what hides or turns text round is shown by its number.
 
 use std::fmt::Write;
 
 use super::panels::{self, Panel};
 use super::plot::{self, Reading, Size};
 use super::{Request, Series};
+use crate::output::html::{escape, head, label};
 use crate::output::terminal::shell_word;
-use crate::text::{count, duration, printable, shorten_to};
+use crate::text::{count, duration};
 
 /// Plots on a page, that of the wall time apart.
 const PLOTS: usize = 199;
@@ -20,43 +19,9 @@ const INPUTS: usize = 500;
 const NAMED: usize = 8;
 /// Bundles that a command repeats.
 const REPEATED: usize = 12;
-/// Longest label shown, in bytes as JSON writes them.
-const LABEL: usize = 128;
 
 const SMALL: Size = Size { width: 360.0, height: 170.0 };
 const WIDE: Size = Size { width: 1150.0, height: 226.0 };
-
-/// `text` as HTML and as a quoted attribute.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in printable(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // What nobody sees, and tells two labels apart.
-            '\u{ad}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200d}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}' => {
-                let _ = write!(out, "{}", c.escape_unicode());
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-fn label(text: &str) -> String {
-    escape(&shorten_to(text, LABEL))
-}
 
 /// One kind of plots: how many there are, and how to make the next.
 struct Section<'s> {
@@ -159,15 +124,8 @@ pub fn render(series: &Series, request: &Request) -> String {
     again(&mut body, request);
     let mut page = String::with_capacity(body.len() + 16_384);
     let title = label(&series.entrypoint);
-    let _ = write!(
-        page,
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
-         content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" \
-         content=\"width=device-width, initial-scale=1\"><meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title} – series</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{}</style></head>\n<body>\n\
-         <h1>{title}</h1>\n",
-        include_str!("page.css")
-    );
+    page.push_str(&head(&format!("{title} – series"), include_str!("page.css")));
+    let _ = writeln!(page, "<h1>{title}</h1>");
     // What is not finite before what is absent.
     incomplete.sort_by_key(|(absent, _)| *absent);
     lead(&mut page, series, &sections, at);
@@ -343,11 +301,5 @@ mod tests {
         assert_eq!(shares([500, 10, 500], 199), [94, 10, 95]);
         assert_eq!(shares([500, 500, 500], 199), [66, 66, 67]);
         assert_eq!(shares([0, 0, 500], 199), [0, 0, 199]);
-    }
-
-    #[test]
-    fn hostile_text_is_text() {
-        assert_eq!(escape("<b a=\"x\" b='y'>&"), "&lt;b a=&quot;x&quot; b=&#39;y&#39;&gt;&amp;");
-        assert_eq!(escape("a\u{202e}b\u{200b}c\0"), "a\\u{202e}b\\u{200b}c\\u{0}");
     }
 }

@@ -4,9 +4,9 @@
 
 use std::fmt::Write;
 
-use super::axis::superscript;
 use super::plot::{Point, Reading};
 use super::{GradientPoint, Series, TensorPoint};
+use crate::output::html::superscript;
 use crate::text::{count, duration};
 
 /// One plot with its words.

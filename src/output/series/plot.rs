@@ -6,8 +6,7 @@
 
 use std::fmt::Write;
 
-use super::axis::{Axis, nice_step, superscript};
-use super::page::escape;
+use crate::output::html::{Axis, escape, nice_step, superscript};
 
 /// What was read at a step.
 #[derive(Clone, Copy, Debug, PartialEq)]

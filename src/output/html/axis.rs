@@ -1,9 +1,10 @@
 //! An axis: numbers to places between 0 and 1, with ticks at round numbers.
-//! In: finite numbers. Out: places, tick labels, whether it is logarithmic. Left to neighbours: lengths in pixels (`plot`).
+//! In: finite numbers. Out: places, tick labels, whether it is logarithmic. Left to neighbours: lengths in
+//! pixels (the plots of each page).
 
 /// From numbers to places between 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis {
+pub(in crate::output) struct Axis {
     low: f64,
     high: f64,
     /// Numbers are their tens logarithm.
@@ -19,7 +20,7 @@ const WIDE: f64 = 1000.0;
 
 impl Axis {
     /// An axis for finite numbers, with about `count` ticks.
-    pub(super) fn new(numbers: impl Iterator<Item = f64> + Clone, count: usize) -> Self {
+    pub(in crate::output) fn new(numbers: impl Iterator<Item = f64> + Clone, count: usize) -> Self {
         let low = numbers.clone().fold(f64::INFINITY, f64::min);
         let high = numbers.fold(f64::NEG_INFINITY, f64::max);
         if low > high {
@@ -75,21 +76,21 @@ impl Axis {
     }
 
     /// The place of a number: 0 at the foot of the axis, 1 at its head.
-    pub(super) fn place(&self, number: f64) -> f64 {
+    pub(in crate::output) fn place(&self, number: f64) -> f64 {
         let scaled = if self.log { number.log10() } else { number / 10f64.powi(self.power) };
         self.between(scaled).clamp(0.0, 1.0)
     }
 }
 
 /// The smallest of 1, 2, 5 times a power of ten that is not below `least`.
-pub(super) fn nice_step(least: f64) -> f64 {
+pub(in crate::output) fn nice_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     // Rounding may leave a fraction a hair above a whole step.
     [1.0, 2.0, 5.0, 10.0].iter().map(|n| n * power).find(|step| *step >= least * (1.0 - 1e-9)).unwrap_or(10.0 * power)
 }
 
 /// `n` in raised digits.
-pub(super) fn superscript(n: i32) -> String {
+pub(in crate::output) fn superscript(n: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digit = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);
     n.to_string().chars().map(digit).collect()
