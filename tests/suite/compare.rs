@@ -14,7 +14,7 @@ const FASTER: [i64; 5] = [824, 848, 800, 836, 812];
 /// A run of a cohort (`a` or `b`), the n-th from 0, whose region takes so long.
 fn run(cohort: &str, n: usize, wall: i64) -> Lines {
     let mut lines = Lines::sound();
-    let place = 2 * n + usize::from((n % 2 == 0) == (cohort == "b"));
+    let place = 2 * n + usize::from(n.is_multiple_of(2) == (cohort == "b"));
     let meta = lines.meta();
     meta["run_id"] = json!(format!("{cohort}{n}"));
     meta["timestamp"] = json!(format!("2026-01-02T03:{:02}:{:02}Z", place / 6, place % 6 * 10));
