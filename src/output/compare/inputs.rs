@@ -2,12 +2,12 @@
 //! In: paths of two cohorts. Out: each run's record and wall time, and tables of what each run has of each label,
 //! operation, summary, gradient. Left to neighbours: what may be said of them.
 //!
-//! A thousand bundles are never open at once: they come in groups, each a SQL session over its runs.
+//! A thousand bundles are never open at once: they come in groups, each a SQL session over its runs, a few at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::analysis::statistics::Side;
 use crate::error::{Error, Result};
@@ -17,8 +17,10 @@ use crate::output::columns::Columns;
 use crate::query::{self, Filter, Page};
 use crate::session::{Limits, Session};
 
-/// Runs that are open at once.
+/// Runs of a session at most: planning its queries costs as much as reading three runs of 10,000 operations.
 const GROUP: usize = 32;
+/// Groups that are read at once, cores permitting. Each may take 200 MiB.
+const AT_ONCE: usize = 4;
 
 /// One run of a comparison.
 #[derive(Clone, Debug)]
@@ -72,11 +74,14 @@ impl Cohorts {
     pub fn read(baseline: &[PathBuf], candidate: &[PathBuf], unverified: bool) -> Result<Self> {
         let sides = baseline.iter().map(|p| (Side::Baseline, p)).chain(candidate.iter().map(|p| (Side::Candidate, p)));
         let inputs: Vec<(Side, &PathBuf)> = sides.collect();
-        let mut read = Reader { cohorts: Self::default(), runs: Vec::new() };
-        for group in inputs.chunks(GROUP) {
-            read.group(group, unverified)?;
-        }
-        Ok(read.finish())
+        // All of about the same size, whatever is left over.
+        let size = inputs.len().div_ceil(inputs.len().div_ceil(GROUP).max(1)).max(1);
+        let groups: Vec<&[(Side, &PathBuf)]> = inputs.chunks(size).collect();
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let at_once = cores.min(AT_ONCE).min(groups.len()).max(1);
+        let read = each(&groups, at_once, |group| Reader::group(group, unverified, cores / at_once))?;
+        let whole = read.into_iter().reduce(Reader::and).unwrap_or_default();
+        Ok(whole.finish())
     }
 
     /// How many runs there are.
@@ -85,6 +90,7 @@ impl Cohorts {
     }
 }
 
+#[derive(Default)]
 struct Reader {
     cohorts: Cohorts,
     /// As they were given.
@@ -92,16 +98,38 @@ struct Reader {
 }
 
 impl Reader {
-    fn group(&mut self, inputs: &[(Side, &PathBuf)], unverified: bool) -> Result<()> {
-        let mut opened = open_all(inputs, unverified)?;
+    fn group(inputs: &[(Side, &PathBuf)], unverified: bool, threads: usize) -> Result<Self> {
+        let mut read = Self::default();
+        let mut opened = each(inputs, threads, |(side, path)| {
+            open(path, unverified).map(|(trace, replicate)| (*side, trace, replicate))
+        })?;
         // Rows are told apart by run_id: what came twice goes into a session of its own.
         while !opened.is_empty() {
             let mut seen = BTreeSet::new();
             let (now, later) = opened.into_iter().partition(|(_, trace, _)| seen.insert(trace.run.run_id.clone()));
-            self.session(now)?;
+            read.session(now)?;
             opened = later;
         }
-        Ok(())
+        Ok(read)
+    }
+
+    /// The runs of a group, then those of another.
+    fn and(mut self, other: Self) -> Self {
+        fn add<K: Ord>(to: &mut Table<K>, from: Table<K>, first: usize) {
+            for (key, cells) in from {
+                let cells = cells.into_iter().map(|cell| Cell { run: first + cell.run, ..cell });
+                to.entry(key).or_default().extend(cells);
+            }
+        }
+        let first = self.runs.len();
+        self.runs.extend(other.runs);
+        let (to, from) = (&mut self.cohorts, other.cohorts);
+        add(&mut to.labels, from.labels, first);
+        add(&mut to.operations, from.operations, first);
+        add(&mut to.tensor_stats, from.tensor_stats, first);
+        add(&mut to.gradients, from.gradients, first);
+        add(&mut to.memory, from.memory, first);
+        self
     }
 
     fn session(&mut self, opened: Vec<(Side, Trace, Replicate)>) -> Result<()> {
@@ -115,7 +143,7 @@ impl Reader {
         }
         // One partition: floats are then summed in the order in which they are stored, on every machine.
         let session = Session::open(&traces, Limits { partitions: Some(1), ..Limits::default() })?;
-        let each = |name: &str, row: &mut dyn FnMut(usize, &Columns<'_>, usize)| -> Result<()> {
+        let rows = |name: &str, row: &mut dyn FnMut(usize, &Columns<'_>, usize)| -> Result<()> {
             for batch in query::rows(&session, name, &Filter::default(), Page::ALL)? {
                 let columns = Columns(&batch);
                 for at in 0..batch.num_rows() {
@@ -127,34 +155,34 @@ impl Reader {
             Ok(())
         };
         let runs = &mut self.runs;
-        each("series_wall", &mut |run, row, at| {
+        rows("series_wall", &mut |run, row, at| {
             let run = &mut runs[run].1;
             let known = run.replicate.unsound.is_none() && run.replicate.measured_regions == 1;
             run.wall_ns = row.opt_int("outer_wall_time_ns", at).filter(|_| known);
         })?;
         let cohorts = &mut self.cohorts;
-        each("cohort_labels", &mut |run, row, at| {
+        rows("cohort_labels", &mut |run, row, at| {
             let cell = Cell::of(run, row.opt_int("calls", at), row.opt_int("measured_self_ns", at).map(|n| n as f64));
             cohorts.labels.entry(row.text("label", at)).or_default().push(cell);
         })?;
-        each("cohort_ops", &mut |run, row, at| {
+        rows("cohort_ops", &mut |run, row, at| {
             let key = (row.text("name", at), row.ints("shape", at), row.text("dtype", at));
             let cell = Cell::of(run, row.opt_int("calls", at), row.opt_int("total_ns", at).map(|n| n as f64));
             cohorts.operations.entry(key).or_default().push(cell);
         })?;
-        each("cohort_tensor_stats", &mut |run, row, at| {
+        rows("cohort_tensor_stats", &mut |run, row, at| {
             let cell = Cell::of(run, row.opt_int("samples", at), row.opt_float("rms", at));
             let non_finite = row.opt_int("non_finite", at).unwrap_or_default();
             let cell = Cell { non_finite, second: row.opt_float("abs_max", at), ..cell };
             cohorts.tensor_stats.entry(row.text("label", at)).or_default().push(cell);
         })?;
-        each("cohort_gradients", &mut |run, row, at| {
+        rows("cohort_gradients", &mut |run, row, at| {
             let cell = Cell::of(run, row.opt_int("records", at), row.opt_float("norm", at));
             let non_finite = row.opt_int("non_finite", at).unwrap_or_default();
             let label = format!("{}/{}", row.text("root", at), row.text("key", at));
             cohorts.gradients.entry(label).or_default().push(Cell { non_finite, ..cell });
         })?;
-        each("cohort_memory", &mut |run, row, at| {
+        rows("cohort_memory", &mut |run, row, at| {
             let cell = Cell::of(run, Some(1), row.opt_int("peak_live_bytes", at).map(|n| n as f64));
             cohorts.memory.entry("peak_live_bytes").or_default().push(cell);
         })
@@ -201,26 +229,27 @@ impl Cell {
     }
 }
 
-/// Opens and examines some inputs, with as many threads as there are cores.
-fn open_all(inputs: &[(Side, &PathBuf)], unverified: bool) -> Result<Vec<(Side, Trace, Replicate)>> {
-    let next = AtomicUsize::new(0);
-    let opened = Mutex::new(Vec::with_capacity(inputs.len()));
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(inputs.len());
+/// What `of` makes of each, in their order, with so many threads. Or the first failure, in their order too: all before
+/// it were begun before it.
+fn each<T: Sync, R: Send>(items: &[T], threads: usize, of: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let done = Mutex::new(Vec::with_capacity(items.len()));
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        for _ in 0..threads.clamp(1, items.len().max(1)) {
             scope.spawn(|| {
-                loop {
+                while !failed.load(Ordering::Relaxed) {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((side, path)) = inputs.get(at) else { break };
-                    let one = open(path, unverified).map(|(trace, replicate)| (*side, trace, replicate));
-                    opened.lock().unwrap_or_else(|e| e.into_inner()).push((at, one));
+                    let Some(item) = items.get(at) else { break };
+                    let one = of(item);
+                    failed.fetch_or(one.is_err(), Ordering::Relaxed);
+                    done.lock().unwrap_or_else(|e| e.into_inner()).push((at, one));
                 }
             });
         }
     });
-    let mut opened = opened.into_inner().unwrap_or_else(|e| e.into_inner());
-    opened.sort_by_key(|(at, _)| *at);
-    opened.into_iter().map(|(_, one)| one).collect()
+    let mut done = done.into_inner().unwrap_or_else(|e| e.into_inner());
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, one)| one).collect()
 }
 
 fn open(path: &Path, unverified: bool) -> Result<(Trace, Replicate)> {
