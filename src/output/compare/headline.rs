@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Comparison;
 use super::inputs::Cohorts;
+use super::numerics::non_finite_changed;
 use crate::text::{count, duration, shorten};
 
 /// Drift that is worth a word: so improbable without one, and so many percent of a run's time from run to run.
@@ -72,12 +73,17 @@ pub(super) fn signed(ns: f64) -> String {
 pub(super) fn cautions(c: &Comparison, cohorts: &Cohorts) -> Vec<Caution> {
     let mut cautions = Vec::new();
     let mut add = |code, message| cautions.push(Caution { code, message });
-    let changed: Vec<&str> =
-        c.tensor_stats.matched.iter().filter(|t| t.non_finite_changed).map(|t| t.label.as_str()).collect();
+    // Of everything that has values, gradients too, and of what one cohort alone has.
+    let changed: Vec<String> = (cohorts.tensor_stats.iter().chain(&cohorts.gradients))
+        .filter(|(_, cells)| {
+            let (a, b) = cells.split_at(cells.partition_point(|cell| cell.run < cohorts.baseline.len()));
+            non_finite_changed(a, b)
+        })
+        .map(|(label, _)| shorten(label))
+        .collect();
     if !changed.is_empty() {
-        let names: Vec<&str> = changed.iter().take(NAMED).copied().collect();
         let more = if changed.len() > NAMED { format!(" and {} more", changed.len() - NAMED) } else { String::new() };
-        let names = names.join(", ");
+        let names = changed.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
         add("non_finite_changed", format!("the number of non-finite values changed in {names}{more}"));
     }
     let d = &c.design;

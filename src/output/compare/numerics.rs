@@ -19,7 +19,7 @@ pub struct TensorComparison {
     pub candidate_runs: usize,
     /// How many labels both have, and how many are here.
     pub matched_cut: Cut,
-    /// Labels that both have; those whose share of non-finite elements changed first, then the largest ratios.
+    /// Labels that both have; those whose number of non-finite elements changed first, then the largest ratios either way.
     pub matched: Vec<TensorRow>,
     /// Labels that the baseline alone has.
     pub unmatched_a: Bounded<String>,
@@ -63,7 +63,7 @@ pub(super) fn compare(table: &Table<String>, baseline: usize, candidate: usize, 
         }
     }
     matched.sort_by(|x, y| {
-        let key = |row: &TensorRow| (row.non_finite_changed, row.rms_ratio.map_or(0.0, distance));
+        let key = |row: &TensorRow| (row.non_finite_changed, distance(row.rms_a, row.rms_b));
         key(y).partial_cmp(&key(x)).unwrap_or(std::cmp::Ordering::Equal)
     });
     let matched = Bounded::first(matched, limit);
@@ -77,9 +77,19 @@ pub(super) fn compare(table: &Table<String>, baseline: usize, candidate: usize, 
     }
 }
 
-/// How far a ratio is from one, whichever way.
-fn distance(ratio: f64) -> f64 {
-    if ratio > 1.0 { ratio - 1.0 } else { 1.0 / ratio.max(f64::MIN_POSITIVE) - 1.0 }
+/// How far two values are from equal, whichever is the larger: the cohorts turned round have the same order. From zero
+/// to anything is the farthest.
+fn distance(a: Option<f64>, b: Option<f64>) -> f64 {
+    let Some((a, b)) = a.zip(b).map(|(a, b)| (a.abs(), b.abs())).filter(|(a, b)| a != b) else { return 0.0 };
+    a.max(b) / a.min(b) - 1.0
+}
+
+/// Whether a run of one cohort has more non-finite elements on average than a run of the other. A cohort that never
+/// recorded any such thing has none.
+pub(super) fn non_finite_changed(a: &[Cell], b: &[Cell]) -> bool {
+    let sum = |cells: &[Cell]| cells.iter().map(|cell| i128::from(cell.non_finite)).sum::<i128>();
+    // Averages, compared without dividing.
+    sum(a) * b.len().max(1) as i128 != sum(b) * a.len().max(1) as i128
 }
 
 fn row(label: &str, a: &[Cell], b: &[Cell]) -> TensorRow {
@@ -93,7 +103,6 @@ fn row(label: &str, a: &[Cell], b: &[Cell]) -> TensorRow {
     };
     let sum = |cells: &[Cell], of: fn(&Cell) -> i64| cells.iter().map(of).fold(0, i64::saturating_add);
     let non_finite = |cells: &[Cell]| sum(cells, |cell| cell.non_finite);
-    let per_run = |cells: &[Cell]| i128::from(non_finite(cells));
     TensorRow {
         label: shorten(label),
         rms_a: rms(a),
@@ -102,8 +111,7 @@ fn row(label: &str, a: &[Cell], b: &[Cell]) -> TensorRow {
         abs_max_ratio: ratio(largest(a), largest(b)),
         non_finite_a: non_finite(a),
         non_finite_b: non_finite(b),
-        // Averages, compared without dividing.
-        non_finite_changed: per_run(a) * b.len() as i128 != per_run(b) * a.len() as i128,
+        non_finite_changed: non_finite_changed(a, b),
         samples_a: sum(a, |cell| cell.count),
         samples_b: sum(b, |cell| cell.count),
         runs_a: a.len(),
