@@ -5,8 +5,8 @@
     export BIN=target/release/candle-graph SCALE=target/release/examples/scale
     benches/compare.py [OPERATIONS] [RUNS]...
 
-Needs pyarrow. A few runs are real recordings of the example; the others are these with a run id, a start and a wall time
-of their own, their recorded tables written anew. What a bundle holds beside them, and no comparison reads but its
+Needs pyarrow. A few runs are real recordings of the example; the others are these with a run id, a start and a wall
+time of their own, their recorded tables written anew. What a bundle holds beside them, and no comparison reads but its
 hash, is one file with many links, so that a thousand bundles need 0.5 GB and not 2. RIVAL names the program of
 candle-graph 0.10.1: it then publishes and compares the first five of each cohort, from the same lines.
 
