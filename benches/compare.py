@@ -2,12 +2,13 @@
 """Times `compare` at a size: two cohorts of five runs, then of a thousand, each run of 10,000 operations.
 
     cargo build --release --features all --bins --example scale
-    BIN=target/release/candle-graph SCALE=target/release/examples/scale benches/compare.py [OPERATIONS] [RUNS]...
+    export BIN=target/release/candle-graph SCALE=target/release/examples/scale
+    benches/compare.py [OPERATIONS] [RUNS]...
 
-Needs pyarrow. A few runs are real recordings of the example; the others are these with a run id, a start and a wall time
-of their own, their recorded tables written anew. What a bundle holds beside them, and no comparison reads but its
-hash, is one file with many links, so that a thousand bundles need 0.5 GB and not 2. RIVAL names candle-graph 0.10.1 and
-RIVAL_BUNDLES a folder with its own `baseline/*` and `candidate/*`: then its `compare` runs beside.
+Needs pyarrow. A few runs are real recordings of the example; the others are these with a run id, a start and a wall
+time of their own, their recorded tables written anew. What a bundle holds beside them, and no comparison reads but its
+hash, is one file with many links, so that a thousand bundles need 0.5 GB and not 2. RIVAL names the program of
+candle-graph 0.10.1: it then publishes and compares the first five of each cohort, from the same lines.
 
 Seconds are wall times of whole processes, the best of three where one takes below ten seconds; CPU is user and system
 time; memory is the peak of the process.
@@ -135,6 +136,16 @@ def cohorts(work, operations, runs):
     return {cohort: [b for b in made if b.parent.name == cohort] for cohort in ["baseline", "candidate"]}
 
 
+def republished(rival, bundle, work):
+    """The same run as the other program's bundle."""
+    lines, to = work / "lines.jsonl", work / "rival" / bundle.parent.name / bundle.name
+    to.parent.mkdir(parents=True, exist_ok=True)
+    lines.unlink(missing_ok=True)
+    subprocess.run([BIN, "export", bundle, "--format", "jsonl", "-o", lines], check=True)
+    subprocess.run([rival, "report", lines, "--bundle", to], check=True, stdout=subprocess.DEVNULL)
+    return to
+
+
 def compare(binary, of, runs):
     command = [binary, "compare", "--baseline", *of["baseline"][:runs], "--candidate", *of["candidate"][:runs]]
     best = run(*command)
@@ -157,9 +168,8 @@ def main():
             bars += [f"{memory} MiB"] if memory else []
             say(f"compare 2 x {runs}", measured, ", ".join(bars))
         if rival := os.environ.get("RIVAL"):
-            folder = Path(os.environ["RIVAL_BUNDLES"])
-            theirs = {cohort: sorted((folder / cohort).iterdir()) for cohort in of}
-            say("candle-graph 0.10.1 compare 2 x 5", compare(rival, theirs, 5), "as often repeated")
+            theirs = {cohort: [republished(rival, bundle, work) for bundle in of[cohort][:5]] for cohort in of}
+            say("candle-graph 0.10.1 compare 2 x 5", compare(rival, theirs, 5))
     finally:
         if not os.environ.get("KEEP"):
             shutil.rmtree(work)

@@ -125,7 +125,8 @@ def random_run(template, bundle, cohort, number, place, seed, pair):
         for _ in range(rng.randrange(1, 4)):
             bad = int(label == "c" and rng.random() < 0.5)
             rms = rng.uniform(0.1, 1.0) * (2 if slower and label == "b" else 1)
-            values = {"rms": rms, "abs_max": 3 * rms, "mean": 0.0} if not bad else dict.fromkeys(["rms", "abs_max", "mean"])
+            values = {"rms": rms, "abs_max": 3 * rms, "mean": 0.0}
+            values = dict.fromkeys(values) if bad else values
             add("tensor_stats", 0, span_id=3, label=label, **values, non_finite=bad, nan=bad)
     for key in ["w", "b"]:
         norm = rng.uniform(1, 2)
@@ -327,8 +328,8 @@ def test_the_wall_time_is_what_the_tables_hold(compared):
         assert [run["run_id"] for run in document["inputs"][cohort]] == ids
     b, c = walls["baseline"], walls["candidate"]
     if paired:
-        number = lambda bundle: bundle.name.split("-")[1]
-        of = {cohort: dict(zip(map(number, cohorts[cohort]), walls[cohort])) for cohort in walls}
+        numbers = {cohort: [bundle.name.split("-")[1] for bundle in bundles] for cohort, bundles in cohorts.items()}
+        of = {cohort: dict(zip(numbers[cohort], walls[cohort])) for cohort in walls}
         b, c = ([of[cohort][n] for n in sorted(of[cohort])] for cohort in ["baseline", "candidate"])
         assert [p["delta_ns"] for p in document["pairs"]] == [y - x for x, y in zip(b, c)]
     delta, lower, upper, level, p = contrast(b, c, paired)
