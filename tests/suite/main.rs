@@ -6,6 +6,7 @@ mod bundle;
 mod campaign;
 mod capture;
 mod cohort;
+mod compare_page;
 mod edges;
 mod eligibility;
 mod findings;
