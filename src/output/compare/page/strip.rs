@@ -154,7 +154,7 @@ impl Shared {
         for (place, label) in &self.axis.ticks {
             let at = 8.0 + (BARS - 16.0) * place;
             let unit = if label.trim_matches(['0', '.']).is_empty() { "" } else { self.unit };
-            let power = if unit.is_empty() && self.unit != "" { "" } else { power.as_str() };
+            let power = if unit.is_empty() && !self.unit.is_empty() { "" } else { power.as_str() };
             let label = format!("{label}{power} {unit}");
             let half = label.trim().chars().count() as f64 * 3.1;
             if at - half > last + 6.0 {
