@@ -20,8 +20,19 @@ RUNS = 6
 @pytest.fixture(scope="module")
 def cohorts(desk, desk_environment):
     """The directory that the page's command makes."""
+    return made(desk, desk_environment, "attention.cohort")
+
+
+@pytest.fixture(scope="module")
+def same(desk, desk_environment):
+    """Another: the same program on both sides."""
+    return made(desk, desk_environment, "same.cohort")
+
+
+def made(desk, desk_environment, out):
     page = (REPOSITORY / "docs/comparing.md").read_text(encoding="utf-8")
-    words = shlex.split(re.search(r"^candle-graph (cohort .*)$", page, re.M).group(1))
+    commands = [shlex.split(command) for command in re.findall(r"^candle-graph (cohort .*)$", page, re.M)]
+    (words,) = [words for words in commands if out in words]
     command = [os.environ["CANDLE_GRAPH_BIN"], *words]
     ran = subprocess.run(command, cwd=desk, env=desk_environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
@@ -101,3 +112,19 @@ def test_a_slow_operation_takes_its_time_within_its_record(desk_environment, tmp
         assert run["comparison_identity"]["implementation_id"] == {"plain": "plain", "slow": "relu 2000 % slower"}[name]
     assert len(times["plain"]) == len(times["slow"]) == 2
     assert min(times["slow"]) > 3 * min(times["plain"]), times
+
+
+def test_noise_and_plans_fit_their_schemas(cli, same, cohorts):
+    schema = Draft202012Validator(cli("schema", "noise").json)
+    bundles = sorted([*same.glob("baseline/0*"), *same.glob("candidate/0*")])
+    noise = cli("compare", "--aa", *bundles).json
+    schema.validate(noise)
+    assert noise["verdict"] == "noise_floor" and noise["noise"]["splits"] == 252, noise["reasons"]
+    assert noise["noise"]["median_percent"] <= noise["noise"]["p95_percent"] <= noise["noise"]["max_percent"]
+    mixed = cli("compare", "--aa", *sorted(cohorts.glob("*/00*"))).json
+    schema.validate(mixed)
+    assert [reason["code"] for reason in mixed["reasons"]] == ["implementation_id_inconsistent"]
+    assert mixed["noise"] is None and not schema.is_valid({**noise, "noise": 1})
+    plan = cli("compare", "--schedule", "5").json
+    Draft202012Validator(cli("schema", "schedule").json).validate(plan)
+    assert sorted(plan["order"]) == ["baseline"] * 5 + ["candidate"] * 5

@@ -15,7 +15,7 @@ DOCUMENTS = ["evidence", "overview", "protocol", "query", "sql", "summary"]
 # Held to their schemas where they are made: below, test_series.py, test_bundle.py, test_cohort.py.
 ELSEWHERE = [
     "nsight-capture",
-    *["campaign", "campaign-status", "cohort", "series"],
+    *["campaign", "campaign-status", "cohort", "comparison", "noise", "schedule", "series"],
     *["bundle", "bundle-evidence", "bundle-verification", "publication", "redaction", "run", "verify"],
 ]
 TABLES = [*EVENT_TABLES, *NSIGHT_TABLES, "run", "coverage", "schema"]

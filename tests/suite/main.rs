@@ -7,6 +7,7 @@ mod campaign;
 mod capture;
 mod cohort;
 mod compare;
+mod compare_page;
 mod edges;
 mod eligibility;
 mod findings;

@@ -151,7 +151,7 @@ fn design(page: &mut Page, c: &Comparison) {
     let more = if total > LETTERS { "…" } else { "" };
     let mut points =
         vec![format!("`{letters}`{more}, {} (A the baseline, B the candidate)", d.order.unwrap_or("unknown"))];
-    points.push(format!("drift {}", sentence(&words::drift(d.drift.as_ref()))));
+    points.push(sentence(&format!("drift {}", words::drift(d.drift.as_ref()))));
     if let Some(ratio) = d.spread_ratio {
         points.push(format!("spread of the candidate over the baseline’s: {ratio:.2}"));
     }
@@ -173,10 +173,12 @@ fn design(page: &mut Page, c: &Comparison) {
 
 fn opinions(page: &mut Page, c: &Comparison) {
     let mut table = Table::new(&["test", ">p", "computed", "with"]);
-    words::tests(c).into_iter().for_each(|test| table.push(test.map(|cell| word(&cell)).to_vec()));
+    let all = words::tests(c);
+    let tests = all.len();
+    all.into_iter().for_each(|test| table.push(test.map(|cell| word(&cell)).to_vec()));
     if !table.is_empty() {
         page.heading(2, "Second opinions");
-        page.list("The interval decides; none of these does.", 3, table);
+        page.list("The interval decides; none of these does.", tests, table);
     }
     let Some(s) = &c.sensitivity else { return };
     page.heading(2, "Runs needed");

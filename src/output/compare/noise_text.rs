@@ -16,7 +16,7 @@ pub fn noise_text(n: &Noise, style: Style) -> String {
     for caution in &n.cautions {
         let _ = writeln!(out, "  {}", mind(style, &caution.message));
     }
-    reasons(&mut out, style, &n.reasons);
+    reasons(&mut out, style, "Why there is no noise floor", &n.reasons);
     section(&mut out, style, "Wall time of the measured region", 1, 1);
     let mut rows = vec![cohort("all runs", n.implementation_id.as_deref(), &n.cohort)];
     if let Some(halves) = &n.halves {

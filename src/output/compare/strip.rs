@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::headline::signed;
+use super::words::Unit;
 use super::{CohortOut, Comparison};
 use crate::text::duration;
 
@@ -30,7 +30,7 @@ pub(super) fn text(c: &Comparison) -> Option<String> {
         line[place(lower, low, high)] = '├';
         line[place(upper, low, high)] = '┤';
         line[place(delta, low, high)] = '●';
-        let _ = writeln!(out, "\n           {}", ends(&signed(low), &signed(high)));
+        let _ = writeln!(out, "\n           {}", ends(&Unit::Time.signed(low), &Unit::Time.signed(high)));
         let _ = writeln!(out, "change     {}", line.into_iter().collect::<String>().trim_end());
     }
     Some(out)

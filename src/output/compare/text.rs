@@ -24,7 +24,7 @@ pub fn text(c: &Comparison, style: Style) -> String {
     for caution in &c.cautions {
         let _ = writeln!(out, "  {}", mind(style, &caution.message));
     }
-    reasons(&mut out, style, &c.reasons);
+    reasons(&mut out, style, "Why there is no verdict", &c.reasons);
     section(&mut out, style, "Wall time of the measured region", 1, 1);
     let rows = [
         cohort("baseline", c.baseline_implementation_id.as_deref(), &c.baseline),
@@ -81,12 +81,12 @@ pub(super) fn mind(style: Style, message: &str) -> String {
     format!("{}{}", style.warning("mind:"), text.strip_prefix("mind:").unwrap_or(&text))
 }
 
-/// Why there is no verdict.
-pub(super) fn reasons(out: &mut String, style: Style, reasons: &[super::ReasonOut]) {
+/// Why there is not what was asked for.
+pub(super) fn reasons(out: &mut String, style: Style, title: &str, reasons: &[super::ReasonOut]) {
     if reasons.is_empty() {
         return;
     }
-    section(out, style, "Why there is no verdict", reasons.len(), reasons.len());
+    section(out, style, title, reasons.len(), reasons.len());
     for reason in reasons {
         let _ = writeln!(out, "  {}", lines(&format!("{}: {}", reason.code, reason.message), 4));
     }

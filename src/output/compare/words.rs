@@ -135,6 +135,9 @@ fn operation(name: &str, shape: &[i64], dtype: &str) -> String {
 pub(super) fn interval(change: &Change, unit: Unit, runs: (usize, usize)) -> String {
     match (&change.confidence_interval, change.without_interval) {
         (Some(b), _) => unit.range(b.lower_delta, b.upper_delta),
+        (None, Some("not_in_every_run")) if (change.baseline.runs, change.candidate.runs) == runs => {
+            "not known in every run".to_owned()
+        }
         (None, Some("not_in_every_run")) => {
             format!("in {} of {}, {} of {} runs", change.baseline.runs, runs.0, change.candidate.runs, runs.1)
         }

@@ -43,7 +43,7 @@ pub(super) fn render(c: &Comparison, request: &Request) -> String {
 fn lead(page: &mut String, c: &Comparison, verdict: &str, rest: &str) {
     let of = |side: &str, id: &Option<String>, class: &str| {
         let id = id.as_deref().map_or(String::new(), |id| format!(" <span class=\"label\">{}</span>", label(id)));
-        format!("<span class=\"key {class}\">{}{side}{id}</span>", key(class))
+        format!("<span class=\"key\">{}<span class=\"side\">{side}</span>{id}</span>", key(class))
     };
     let workload = c.identity.as_ref().map_or(String::new(), |i| format!("{} · ", label(&i.workload_id)));
     let (b, n) = (c.inputs.baseline.len() as u64, c.inputs.candidate.len() as u64);
@@ -98,7 +98,7 @@ fn chart(page: &mut String, c: &Comparison) {
 /// What to mind, and why there is no verdict.
 fn notes(page: &mut String, c: &Comparison) {
     if !c.cautions.is_empty() {
-        page.push_str("<h2 id=\"cautions\">Mind</h2><ul class=\"mind\">");
+        page.push_str("<h2 id=\"cautions\">What to mind</h2><ul class=\"mind\">");
         for caution in c.cautions.iter().take(LISTED) {
             let _ = write!(page, "<li>{}", escape(&capital(&caution.message)));
             if caution.code == "outliers" {

@@ -106,7 +106,6 @@ pub(super) fn svg(c: &Comparison) -> String {
         _ => 2.2,
     };
     let shown: Vec<&Dot<'_>> = dots.iter().step_by(every).collect();
-    let apart = dots.iter().filter(|d| d.apart).count();
     for dot in shown {
         let Some(ns) = dot.run.outer_wall_time_ns else { continue };
         let (x, y) = (x(dot.place), y(ns as f64));
@@ -118,20 +117,35 @@ pub(super) fn svg(c: &Comparison) -> String {
         }
         if dot.apart {
             let _ = write!(out, "<circle class=\"ring\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\"/>", radius + 5.0);
-            if apart <= CALLED {
-                // Beside the ring, on the side where there is room.
-                let (at, anchor) = if x > end - 80.0 { (x - 14.0, "end") } else { (x + 14.0, "start") };
-                let _ = write!(
-                    out,
-                    "<text class=\"called\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">run {}</text>",
-                    y + 4.0,
-                    dot.place
-                );
-            }
         }
+    }
+    let apart: Vec<&Dot<'_>> = dots.iter().filter(|d| d.apart).collect();
+    if apart.len() <= CALLED {
+        let places = apart.iter().filter_map(|d| Some((d.place, x(d.place), y(d.run.outer_wall_time_ns? as f64))));
+        call(&mut out, &places.collect::<Vec<_>>(), end);
     }
     out.push_str("</svg>");
     out
+}
+
+/// Runs by their places in the order, each beside its ring where nothing else is.
+fn call(out: &mut String, rings: &[(usize, f64, f64)], end: f64) {
+    const GAP: f64 = 15.0;
+    const LINE: f64 = 16.0;
+    let mut taken: Vec<(f64, f64, f64)> = rings.iter().map(|(_, x, y)| (x - 11.0, x + 11.0, *y)).collect();
+    for (place, x, y) in rings {
+        let text = format!("run {place}");
+        let wide = text.len() as f64 * 7.5;
+        let tries = [(x + GAP, *y), (x - GAP - wide, *y), (x - wide / 2.0, y - 20.0), (x - wide / 2.0, y + 20.0)];
+        let free = |(from, at): &&(f64, f64)| {
+            let clear = taken.iter().all(|(a, b, line)| from + wide < *a || from > b || (at - line).abs() >= LINE);
+            clear && *from > LEFT && from + wide < end
+        };
+        if let Some((from, at)) = tries.iter().find(free) {
+            let _ = write!(out, "<text class=\"called\" x=\"{from:.1}\" y=\"{:.1}\">{text}</text>", at + 4.0);
+            taken.push((*from, from + wide, *at));
+        }
+    }
 }
 
 fn element(side: Side) -> &'static str {

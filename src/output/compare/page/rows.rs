@@ -38,6 +38,8 @@ fn table(page: &mut String, c: &Comparison, list: &List<'_>) {
     let (less, more) = list.unit.sides();
     let shares = lines.iter().any(|line| line.change.share_of_change.is_some());
     let tested = lines.iter().any(|line| line.change.p.is_some());
+    // Of cohorts that may not be compared no row has an interval, nor a word in its place.
+    let said = lines.iter().any(|line| line.change.without_interval != Some("ineligible"));
     let order = match (tested, shares) {
         (true, true) => " What certainly changed most comes first; its share is of the change of the whole.",
         (true, false) => " What certainly changed most comes first.",
@@ -61,14 +63,15 @@ fn table(page: &mut String, c: &Comparison, list: &List<'_>) {
     let _ = write!(
         page,
         "<th scope=\"col\" class=\"graph\"><span class=\"sides\"><span>◂ {less}</span><span>{more} ▸</span></span>{head}</th>\
-         <th scope=\"col\" class=\"n\">interval</th>"
+         {}",
+        if said { "<th scope=\"col\" class=\"n\">interval</th>" } else { "" }
     );
     if tested {
         page.push_str("<th scope=\"col\" class=\"n\">p (Holm)</th>");
     }
     page.push_str("</tr></thead><tbody>");
     for line in lines {
-        row(page, c, list.unit, line, shared.as_ref(), (shares, tested));
+        row(page, c, list.unit, line, shared.as_ref(), [shares, said, tested]);
     }
     page.push_str("</tbody></table></div>");
 }
@@ -79,7 +82,7 @@ fn row(
     unit: Unit,
     line: &Line<'_>,
     shared: Option<&Shared>,
-    (shares, tested): (bool, bool),
+    [shares, said, tested]: [bool; 3],
 ) {
     let change = line.change;
     let dash = || "–".to_owned();
@@ -100,12 +103,10 @@ fn row(
         let _ = write!(page, "<td class=\"n\">{}</td>", share.unwrap_or_default());
     }
     let runs = (c.inputs.baseline.len(), c.inputs.candidate.len());
-    let _ = write!(
-        page,
-        "<td class=\"graph\">{}</td><td class=\"n soft\">{}</td>",
-        shared.map_or(String::new(), |shared| shared.row(change)),
-        escape(&words::interval(change, unit, runs))
-    );
+    let _ = write!(page, "<td class=\"graph\">{}</td>", shared.map_or(String::new(), |shared| shared.row(change)));
+    if said {
+        let _ = write!(page, "<td class=\"n soft\">{}</td>", escape(&words::interval(change, unit, runs)));
+    }
     if tested {
         let _ = write!(page, "<td class=\"n\">{}</td>", change.p_holm.map_or_else(dash, |p| format!("{p:.3}")));
     }

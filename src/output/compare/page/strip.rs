@@ -7,7 +7,7 @@ use super::picture::{WIDTH, unit};
 use crate::output::compare::{Change, Comparison, words::Unit};
 use crate::output::html::{Axis, escape, superscript};
 
-const HEIGHT: f64 = 138.0;
+const HEIGHT: f64 = 144.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 158.0;
 /// Where the interval lies, the deltas of pairs, the axis.
