@@ -28,7 +28,13 @@ pub struct Args {
     )]
     schedule: Option<usize>,
     /// Seed of that order
-    #[arg(long, value_name = "S", default_value_t = 0, requires = "schedule", conflicts_with_all = ["aa", "baseline", "candidate"])]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0,
+        requires = "schedule",
+        conflicts_with_all = ["aa", "baseline", "candidate"]
+    )]
     seed: u64,
     /// Smallest change of interest in percent: with it the runs can show that there is none
     #[arg(long, value_name = "PERCENT")]
