@@ -213,7 +213,7 @@ pub fn import(files: &[PathBuf], run_id: &str, out: &Path) -> Result<Imported> {
     for report in REPORTS {
         let mut found = of(report);
         if let (Some(first), Some(second)) = (found.next(), found.next()) {
-            let problem = format!("and {} are both the report {}; keep one", name_of(second.path), report.report);
+            let problem = format!("is the report {}, and so is {}; keep one", report.report, name_of(second.path));
             return Err(Error::input(first.path, problem));
         }
     }

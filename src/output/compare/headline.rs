@@ -105,7 +105,7 @@ pub(super) fn cautions(c: &Comparison, cohorts: &Cohorts) -> Vec<Caution> {
     shared.into_iter().flatten().for_each(|caution| add(caution.code, caution.message));
     if d.spreads_differ {
         let ratio = d.spread_ratio.unwrap_or_default();
-        add("spreads_differ", format!("the candidate's spread is {ratio:.1} times the baseline's"));
+        add("spreads_differ", format!("the candidate's spread is {ratio:.2} times the baseline's"));
     }
     if let Some(interval) = c.confidence_interval.as_ref().filter(|i| i.runs_needed_for_level.is_some()) {
         let what = if c.paired { "pairs" } else { "runs a cohort" };

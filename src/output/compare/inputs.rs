@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::analysis::statistics::Side;
 use crate::error::{Error, Result};
 use crate::evidence::{self, eligibility::Replicate};
-use crate::load::{self, Options, Trace};
+use crate::load::{self, Options, Trace, bundle};
 use crate::output::columns::Columns;
 use crate::query::{self, Filter, Page};
 use crate::session::{Limits, Session};
@@ -253,12 +253,13 @@ fn each<T: Sync, R: Send>(items: &[T], threads: usize, of: impl Fn(&T) -> Result
 }
 
 fn open(path: &Path, unverified: bool) -> Result<(Trace, Replicate)> {
-    let trace = load::open(path, Options::default())?;
-    if trace.bundle.is_none() && !unverified {
+    // Looked at before it is opened: nothing else may be waited for, as a pipe would be.
+    if !unverified && path.exists() && !bundle::is_bundle(path) {
         let what = "is no bundle, so nothing proves what it holds; publish it (`candle-graph report TRACE --bundle DIR`), \
                     or give --unverified-traces for a diagnosis without a verdict";
         return Err(Error::input(path, what));
     }
+    let trace = load::open(path, Options::default())?;
     let health = evidence::check(&trace).map_err(|e| trace.of_input(e))?;
     let replicate = Replicate {
         run: trace.run.clone(),

@@ -173,8 +173,8 @@ impl Request {
     /// # Errors
     /// An input that cannot be read or, unless raw traces will do, is no bundle that verifies.
     pub fn build(&self) -> Result<Comparison> {
-        if self.threshold_percent.is_some_and(|t| !(t > 0.0 && t.is_finite())) {
-            return Err(Error::Usage { problem: "the threshold is a percentage above 0".to_owned() });
+        if self.threshold_percent.is_some_and(|t| !(t > 0.0 && t <= 100.0)) {
+            return Err(Error::Usage { problem: "the threshold is a percentage above 0 and at most 100".to_owned() });
         }
         Ok(self.compare(&Cohorts::read(&self.baseline, &self.candidate, self.unverified)?))
     }
