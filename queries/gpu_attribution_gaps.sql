@@ -9,17 +9,14 @@
 --   operations (Int64, count): operations
 --   total_ns (Int64, ns): sum of their durations
 --   share_of_gpu_time (Float64, none): part of the durations of all operations of the run, 0 to 1
--- Reads: gpu_call_causes, gpu_sources, gpu_trace, run
-WITH runs AS (
-  SELECT run_id, CAST(row_number() OVER (ORDER BY run_id) AS BIGINT) AS run_number FROM run
-),
-causes AS (
+-- Reads: gpu_call_causes, gpu_sources, gpu_trace, run_numbers
+WITH causes AS (
   -- Held for all calls at once: whole numbers alone.
   SELECT run_number, correlation_id, cause_number FROM gpu_call_causes
 ),
 operations AS (
   SELECT r.run_number, o.run_id, o.correlation_id, o.kind, o.name, o.duration_ns
-  FROM runs AS r
+  FROM run_numbers AS r
   JOIN gpu_trace AS o ON r.run_id = o.run_id
 ),
 named AS (

@@ -18,12 +18,8 @@
 --   graphs (Int64, count): those that are a whole CUDA graph as one row
 --   gpu_time_ns (Int64, ns): sum of the durations of all
 --   first_operation_row (Int64, id): the first of them in gpu_trace
--- Reads: cuda_api_trace, gpu_trace, run
-WITH runs AS (
-  -- A number for each run: what follows then groups by integers, never by text.
-  SELECT run_id, CAST(row_number() OVER (ORDER BY run_id) AS BIGINT) AS run_number FROM run
-),
-used AS (
+-- Reads: cuda_api_trace, gpu_trace, run_numbers
+WITH used AS (
   SELECT
     r.run_number,
     o.correlation_id,
@@ -37,7 +33,7 @@ used AS (
     CAST(NULL AS BIGINT) AS start_ns,
     CAST(NULL AS BIGINT) AS end_ns,
     CAST(NULL AS VARCHAR) AS function
-  FROM runs AS r
+  FROM run_numbers AS r
   JOIN gpu_trace AS o ON r.run_id = o.run_id
   WHERE o.correlation_id IS NOT NULL
   UNION ALL
@@ -55,7 +51,7 @@ used AS (
     c.start_ns,
     c.start_ns + c.duration_ns AS end_ns,
     c.name AS function
-  FROM runs AS r
+  FROM run_numbers AS r
   JOIN cuda_api_trace AS c ON r.run_id = c.run_id
   WHERE c.correlation_id IS NOT NULL
 ),
@@ -92,6 +88,6 @@ SELECT
   n.graphs,
   n.gpu_time_ns,
   n.first_operation_row
-FROM runs AS r
+FROM run_numbers AS r
 JOIN named AS n ON r.run_number = n.run_number
 WHERE n.operations > 0 AND n.ambiguous IS NOT NULL

@@ -17,11 +17,8 @@
 --   device_number (Int64, id): the GPU as a number, as in gpu_devices
 --   bytes (Int64, bytes): bytes moved or set, rounded as bytes_step says
 --   bytes_step (Int64, bytes): what the last printed digit of bytes stands for
--- Reads: gpu_call_places, gpu_devices, gpu_trace, label_covers, run
-WITH runs AS (
-  SELECT run_id, CAST(row_number() OVER (ORDER BY run_id) AS BIGINT) AS run_number FROM run
-),
-operations AS (
+-- Reads: gpu_call_places, gpu_devices, gpu_trace, label_covers, run_numbers
+WITH operations AS (
   SELECT
     r.run_number,
     g.run_id,
@@ -37,7 +34,7 @@ operations AS (
     g.bytes_step,
     d.device_number
   -- The one run, the few GPUs first: the engine holds the left side of a join and streams the right.
-  FROM runs AS r
+  FROM run_numbers AS r
   JOIN gpu_devices AS d ON r.run_id = d.run_id
   JOIN gpu_trace AS g ON d.run_id = g.run_id AND (d.device IS NOT DISTINCT FROM g.device)
 ),

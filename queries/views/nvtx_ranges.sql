@@ -24,7 +24,7 @@
 --   projected_start_ns (Int64, ns (nsight clock)): start of its first GPU operation; NULL where no projection has it
 --   projected_duration_ns (Int64, ns): from there to the end of its last GPU operation
 --   gpu_operations (Int64, count): its API calls that caused GPU work, as Nsight Systems counts them
--- Reads: nvtx_gpu_proj, nvtx_pushpop_trace, run
+-- Reads: nvtx_gpu_proj, nvtx_pushpop_trace, run, run_numbers
 WITH reported AS (
   SELECT
     run_id,
@@ -105,13 +105,14 @@ marks AS (
 runs AS (
   SELECT
     r.run_id,
-    CAST(row_number() OVER (ORDER BY r.run_id) AS BIGINT) AS run_number,
+    n.run_number,
     r.contract['required_semantic_labels'] AS required,
     r.contract['gpu_expected_semantic_labels'] AS gpu_expected,
     r.contract['cpu_only_semantic_labels'] AS cpu_only,
     m.in_host,
     m.in_projected
   FROM run AS r
+  JOIN run_numbers AS n ON r.run_id = n.run_id
   LEFT JOIN marks AS m ON r.run_id = m.run_id
 ),
 told AS (

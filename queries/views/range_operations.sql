@@ -15,11 +15,8 @@
 --   name (Utf8, none): kernel or operation
 --   device (Utf8, none): the GPU
 --   bytes (Int64, bytes): bytes moved or set, as rounded as the report prints them
--- Reads: gpu_call_places, gpu_trace, nvtx_ranges, range_covers, run
-WITH runs AS (
-  SELECT run_id, CAST(row_number() OVER (ORDER BY run_id) AS BIGINT) AS run_number FROM run
-),
-placed AS (
+-- Reads: gpu_call_places, gpu_trace, nvtx_ranges, range_covers, run_numbers
+WITH placed AS (
   SELECT run_number, correlation_id, anchor_number, start_ns FROM gpu_call_places WHERE anchor_number IS NOT NULL
 )
 SELECT
@@ -38,6 +35,6 @@ SELECT
 FROM nvtx_ranges AS r
 JOIN range_covers AS c ON r.range_number = c.range_number
 JOIN placed AS p ON c.anchor_number = p.anchor_number
-JOIN runs AS n ON p.run_number = n.run_number
+JOIN run_numbers AS n ON p.run_number = n.run_number
 JOIN gpu_trace AS o ON n.run_id = o.run_id AND p.correlation_id = o.correlation_id
 WHERE p.start_ns < c.end_ns

@@ -2,6 +2,7 @@
 
 /// Name and text of every view.
 pub const VIEWS: &[(&str, &str)] = &[
+    ("run_numbers", include_str!("../../queries/views/run_numbers.sql")),
     ("measured_region", include_str!("../../queries/views/measured_region.sql")),
     ("span_scopes", include_str!("../../queries/views/span_scopes.sql")),
     ("span_times", include_str!("../../queries/views/span_times.sql")),

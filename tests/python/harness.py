@@ -35,6 +35,7 @@ NSIGHT_TABLES = [
     "nsight_reports",
 ]
 VIEWS = [
+    "run_numbers",
     "measured_region",
     "span_scopes",
     "span_times",

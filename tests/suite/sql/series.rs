@@ -44,6 +44,14 @@ fn gradients_come_parameter_by_parameter() {
 }
 
 #[test]
+fn runs_are_numbered_by_their_names() {
+    let session = session(vec![trace("no_region.jsonl"), trace("golden.jsonl")]);
+    let frame = session.sql("SELECT run_id, run_number FROM run_numbers ORDER BY run_number").expect("a plan");
+    let rows = values(&session.collect(frame).expect("rows"));
+    assert_eq!(json!(rows), json!([["golden", 1], ["no-region", 2]]));
+}
+
+#[test]
 fn many_runs_come_by_step_and_are_filtered_alike() {
     let session = session(vec![trace("golden.jsonl"), trace("no_region.jsonl")]);
     let rows = |name: &str, filter: &Filter| {
