@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
 use crate::load::{self, Options};
+use crate::output::terminal::Style;
 use crate::output::write::Target;
 use crate::session::Limits;
 
@@ -87,6 +88,11 @@ fn inside(path: &Path, input: &Path) -> bool {
 /// Whether people read standard output.
 pub fn for_people(output: &OutputArgs) -> bool {
     output.output.is_none() && std::io::stdout().is_terminal()
+}
+
+/// How text is set off: in colour where people read it, unless they ask for none.
+pub fn style(output: &OutputArgs) -> Style {
+    Style { color: for_people(output) && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) }
 }
 
 /// How a document is shown.

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::common::{Format, FormatArgs, OutputArgs, Progress, for_people};
+use super::common::{Format, FormatArgs, OutputArgs, Progress, style};
 use super::pages::ReportArgs;
 use crate::error::{Error, Result};
-use crate::output::{compare, terminal, write};
+use crate::output::{compare, write};
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]
@@ -119,11 +119,6 @@ pub(super) fn show(
         Format::Json => write::json(target, document),
         Format::Text => text(&compare::text(document, style(output)), target),
     }
-}
-
-fn style(output: &OutputArgs) -> terminal::Style {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    terminal::Style { color: for_people(output) && !plain }
 }
 
 fn text(text: &str, target: write::Target<'_>) -> Result<()> {

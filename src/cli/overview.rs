@@ -1,8 +1,6 @@
 //! `overview`.
 
-use std::io::IsTerminal;
-
-use super::common::{Format, FormatArgs, InputArgs, NsightArgs, OutputArgs};
+use super::common::{Format, FormatArgs, InputArgs, NsightArgs, OutputArgs, style};
 use crate::error::{Error, Result};
 use crate::output::{overview, terminal, write};
 
@@ -26,10 +24,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     match format {
         Format::Json => write::json(target, &overview::to_json(&document)?),
         Format::Text => {
-            let color = target.is_none()
-                && std::io::stdout().is_terminal()
-                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-            let text = terminal::overview(&document, terminal::Style { color });
+            let text = terminal::overview(&document, style(&args.output));
             write::write(target, |out| out.write_all(text.as_bytes()).map_err(Error::io("write", "the overview")))
         }
     }

@@ -304,10 +304,10 @@ fn identities(all: &[&Replicate], add: &mut Add<'_>) {
 }
 
 /// The implementation that all runs of a cohort name, if they name one.
-pub fn implementation(runs: &[Replicate]) -> Option<&str> {
-    let id = |r: &'_ Replicate| r.run.identity.as_ref().and_then(|i| i.implementation_id.clone());
-    let first = runs.first()?.run.identity.as_ref()?.implementation_id.as_deref()?;
-    runs.iter().all(|r| id(r).as_deref() == Some(first)).then_some(first)
+pub fn implementation<'a>(runs: impl IntoIterator<Item = &'a Replicate>) -> Option<&'a str> {
+    let mut ids = runs.into_iter().map(|r| r.run.identity.as_ref().and_then(|i| i.implementation_id.as_deref()));
+    let first = ids.next()??;
+    ids.all(|id| id == Some(first)).then_some(first)
 }
 
 fn implementations(cohorts: &[(&str, &[Replicate])], add: &mut Add<'_>) {

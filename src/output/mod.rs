@@ -9,6 +9,7 @@ pub mod cohort;
 mod columns;
 pub mod compare;
 pub mod documents;
+mod each;
 pub mod export;
 mod html;
 pub mod nsight_manifest;

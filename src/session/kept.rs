@@ -41,7 +41,7 @@ const GROUP_ROWS: usize = 128 * 1024;
 /// Rows from which on one sort at a time is all that fits.
 pub(super) const LARGE: u64 = 3_000_000;
 
-/// Whether a statement reads a kept view.
+/// Whether a statement, in lower case and without comments, reads a kept view.
 pub(super) fn reads(statement: &str) -> bool {
     KEPT.iter().any(|name| statement.contains(name))
 }

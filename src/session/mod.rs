@@ -174,7 +174,7 @@ impl Session {
     /// Makes the views that a statement may name, and those that they read. Planning all of them would cost more than
     /// most questions do.
     fn make_views(&self, statement: &str) -> Result<()> {
-        let statement = without_comments(&statement.to_ascii_lowercase());
+        let statement = code_of(statement);
         // What lists the tables must find them all.
         let lists = |word: &&str| statement.trim_start().starts_with(*word);
         let all = statement.contains("information_schema") || ["show", "desc"].iter().any(lists);
@@ -184,7 +184,7 @@ impl Session {
             for (index, (name, view)) in VIEWS.iter().enumerate() {
                 if !named[index] && text.contains(name) {
                     named[index] = true;
-                    wanted.push(without_comments(view));
+                    wanted.push(code_of(view));
                 }
             }
         }
@@ -208,7 +208,7 @@ impl Session {
     }
 
     fn context_of(&self, statement: &str) -> &SessionContext {
-        if kept::reads(statement) { &self.written } else { &self.context }
+        if kept::reads(&code_of(statement)) { &self.written } else { &self.context }
     }
 
     /// Plans one statement that only reads. Nothing runs yet.
@@ -285,7 +285,7 @@ impl Session {
                 })
             };
             // Sorts of very many rows side by side leave each other no memory.
-            let alone = self.large && statements.iter().any(|s| kept::reads(s.text));
+            let alone = self.large && statements.iter().any(|s| kept::reads(&code_of(s.text)));
             let running: Vec<_> = match alone {
                 true => Vec::new(),
                 false => statements.iter().cloned().map(run).collect(),
@@ -322,10 +322,10 @@ impl Session {
     }
 }
 
-/// A statement without the lines that are comments: a view that only they name is not read.
-fn without_comments(statement: &str) -> String {
+/// A statement in lower case and without the lines that are comments: a view that only they name is not read.
+fn code_of(statement: &str) -> String {
     let code = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
-    code.collect::<Vec<_>>().join("\n")
+    code.collect::<Vec<_>>().join("\n").to_ascii_lowercase()
 }
 
 /// The schema without metadata: files of many runs differ in it.

@@ -5,7 +5,6 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow::compute::concat_batches;
@@ -23,6 +22,7 @@ use crate::error::{Error, Result, one_line};
 use crate::evidence::{Evidence, gpu, is_large};
 use crate::load::Trace;
 use crate::load::bundle::{layout, table_path};
+use crate::output::each::each;
 use crate::output::redact::RedactionRecord;
 use crate::output::{overview, report, schemas};
 use crate::query;
@@ -177,21 +177,7 @@ pub(super) fn write(evidence: &Evidence, redaction: Option<&RedactionRecord>, di
         .filter(|d| gpu::lacking_for(&evidence.trace, d.table).is_none())
         .collect();
     // Each query reads in one order; two at a time keep two cores busy, and more would hold more rows in memory.
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<()> {
-        while let Some(derived) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-            write_rows(evidence, derived, derived.rows(evidence)?, &target(dir, derived.table))?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let other = scope.spawn(work);
-        let mine = work();
-        match other.join() {
-            Ok(other) => mine.and(other),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })?;
+    each(&wanted, 2, |derived| write_rows(evidence, derived, derived.rows(evidence)?, &target(dir, derived.table)))?;
     let put = |name: &str, bytes: Vec<u8>| {
         let path = dir.join(name);
         std::fs::write(&path, bytes).map_err(Error::io("write", &path))

@@ -21,9 +21,10 @@ use self::progress::Progress;
 use self::state::Finished;
 use super::bundle::discard;
 use crate::error::{Error, Result};
+use crate::evidence::eligibility::FEWEST_RUNS;
 use crate::load::bundle;
 
-pub use plan::{FEWEST, MOST, Plan, SCHEMA, Slot};
+pub use plan::{MOST, Plan, SCHEMA, Slot};
 
 /// Where bundles of runs go that did not end well.
 const FAILED: &str = "failed";
@@ -34,7 +35,7 @@ pub struct Request {
     /// The command of the baseline, for `sh -c`.
     pub baseline: String,
     pub candidate: String,
-    /// Runs of each command, [`FEWEST`] to [`MOST`].
+    /// Runs of each command, [`FEWEST_RUNS`] to [`MOST`].
     pub runs: usize,
     /// Seed of the order.
     pub seed: u64,
@@ -64,8 +65,8 @@ impl Request {
                 return Err(Error::Usage { problem: format!("{option} is no command; give one for `sh -c`") });
             }
         }
-        if !(FEWEST..=MOST).contains(&self.runs) {
-            return Err(Error::Usage { problem: format!("--runs is {}; give {FEWEST} to {MOST}", self.runs) });
+        if !(FEWEST_RUNS..=MOST).contains(&self.runs) {
+            return Err(Error::Usage { problem: format!("--runs is {}; give {FEWEST_RUNS} to {MOST}", self.runs) });
         }
         if let Some(bundle) = bundle::around(&self.out) {
             let problem = format!("lies in the bundle {}; a bundle never changes", bundle.display());

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::statistics::{self, Side};
 use crate::error::{Error, Result};
+use crate::evidence::eligibility::FEWEST_RUNS;
 use crate::load::bundle;
 use crate::output::write;
 use crate::text::shorten;
@@ -19,9 +20,6 @@ pub const SCHEMA: &str = "candle-graph/cohort/1";
 /// Its name in the cohorts' directory.
 pub(super) const FILE: &str = "cohort.json";
 
-/// Fewest runs of a command. With 4 of each the narrowest interval of 95 % spans all differences: the oddest run
-/// decides.
-pub const FEWEST: usize = 5;
 /// Most runs of a command: both together keep three digits.
 pub const MOST: usize = 499;
 /// Largest plan that is read; two command lines may be long.
@@ -182,7 +180,7 @@ fn read(path: &Path) -> Result<Plan> {
     }
     let plan: Plan = serde_json::from_slice(&bytes).map_err(no_plan)?;
     let of = |cohort: Cohort| plan.order.iter().filter(|c| **c == cohort).count();
-    if !(FEWEST..=MOST).contains(&plan.runs) || Cohort::ALL.iter().any(|c| of(*c) != plan.runs) {
+    if !(FEWEST_RUNS..=MOST).contains(&plan.runs) || Cohort::ALL.iter().any(|c| of(*c) != plan.runs) {
         return Err(problem(format!("is no cohort plan (its order does not have {} runs of each cohort)", plan.runs)));
     }
     Ok(plan)
@@ -209,7 +207,7 @@ mod tests {
     fn the_order_is_blocks_of_four_as_the_seed_says() {
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..64 {
-            for runs in FEWEST..=12 {
+            for runs in FEWEST_RUNS..=12 {
                 let order = letters(runs, seed);
                 assert_eq!(order.len(), 2 * runs);
                 for block in order.as_bytes().chunks(4) {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::headline::{self, Caution};
-use super::inputs::{Cohorts, Run};
+use super::inputs::Cohorts;
 use super::primary::{self, CohortOut, ConfidenceInterval, DriftOut, HostOut, RunsNeeded};
 use super::{IdentityOut, ReasonOut, RunOut};
 use crate::analysis::statistics::{self, Side};
@@ -119,13 +119,11 @@ impl Request {
         let reasons =
             eligibility::examine_one(&super::replicates(runs), &super::verification(&cohorts, self.unverified));
         let comparable = reasons.is_empty();
-        let known: Vec<&Run> = runs.iter().filter(|r| r.wall_ns.is_some()).collect();
-        let samples_ns: Vec<i64> = known.iter().filter_map(|r| r.wall_ns).collect();
+        let samples_ns: Vec<i64> = runs.iter().filter_map(|r| r.wall_ns).collect();
         let samples: Vec<f64> = samples_ns.iter().map(|ns| *ns as f64).collect();
         // A floor of some of the runs would be one of other runs than are named.
         let judged = comparable && samples.len() == runs.len();
-        let outliers = statistics::outliers(&samples).into_iter().map(|at| known[at].replicate.run.run_id.clone());
-        let sequence: Vec<(Side, f64)> = samples.iter().map(|x| (Side::Baseline, *x)).collect();
+        let design = super::design(&cohorts, None);
         let noise = if judged { statistics::noise(&samples) } else { None };
         let mut document = Noise {
             schema: SCHEMA,
@@ -143,9 +141,9 @@ impl Request {
             noise: noise.map(floor),
             halves: if noise.is_some() { halves(&samples_ns) } else { None },
             runs_needed: if noise.is_some() { primary::needed_of_one(&samples) } else { Vec::new() },
-            drift: statistics::drift(&sequence).map(primary::drift),
-            outliers: outliers.collect(),
-            hosts: super::design(&cohorts, None).hosts,
+            drift: design.drift,
+            outliers: design.baseline_outliers,
+            hosts: design.hosts,
             cohort: CohortOut::of(samples_ns),
         };
         document.cautions = cautions(&document);
