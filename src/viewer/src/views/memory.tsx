@@ -1,0 +1,8 @@
+// The Memory view, until it is drawn: a panel that says so.
+// In: nothing. Out: `View`. Left to neighbours: everything.
+
+import { Empty } from "../ui/panel";
+
+export function View() {
+  return <Empty title="Memory" reason="This view is not drawn yet." />;
+}
