@@ -32,7 +32,7 @@ export function App() {
   const main = useRef<HTMLElement>(null);
 
   useEffect(() => {
-    document.title = `${printable(meta.title)} · ${active.label} · ${meta.tool.name}`;
+    document.title = `${printable(meta.title)} · ${active.label} · ${meta.tool.package}`;
     main.current?.scrollTo(0, 0);
   }, [active.id]);
 

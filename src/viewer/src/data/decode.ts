@@ -4,7 +4,7 @@
 // Whole numbers are read as two halves: 64-bit integers of JavaScript cost some 30 ns each, and a page has millions.
 
 import { type Data, Type, tableFromIPC, type Vector } from "apache-arrow";
-import type { Column, TextColumn } from "./table";
+import type { Column, NumColumn, TextColumn } from "./table";
 
 export interface Decoded {
   rows: number;
@@ -18,18 +18,39 @@ export async function decode(base64: string): Promise<Decoded> {
   const columns = table.schema.fields.map((field): [string, Column] => {
     const vector = table.getChild(field.name)!;
     const column = read(vector, table.numRows);
-    if (field.metadata.get("cg.delta") === "1" && column.kind === "num") {
-      if (column.exact) {
-        for (let i = 1; i < column.exact.length; i++) column.exact[i]! += column.exact[i - 1]!;
-        column.exact.forEach((v, i) => (column.values[i] = Number(v)));
-      } else {
-        const { values } = column;
-        for (let i = 1; i < values.length; i++) values[i]! += values[i - 1]!;
-      }
+    const base = field.metadata.get("cg.base");
+    if (column.kind === "num") {
+      // Differences are stored, where numbers rise as times do.
+      if (base !== undefined) sumUp(column, BigInt(base));
+      else if (field.metadata.get("cg.delta") === "1") sumUp(column, 0n);
+      column.prefix = field.metadata.get("cg.prefix") ?? null;
     }
     return [field.name, column];
   });
   return { rows: table.numRows, columns };
+}
+
+/** Turns differences into numbers; `base` is what comes before the first. */
+function sumUp(column: NumColumn, base: bigint): void {
+  const { values } = column;
+  let last = Number(base);
+  let large = !Number.isSafeInteger(last);
+  for (let i = 0; i < values.length && !large; i++) {
+    last += values[i]!;
+    large = !Number.isSafeInteger(last);
+  }
+  if (!large) {
+    for (let i = 0, sum = Number(base); i < values.length; i++) values[i] = sum += values[i]!;
+    return;
+  }
+  const differences = column.exact;
+  const exact = new BigInt64Array(values.length);
+  for (let i = 0, sum = base; i < values.length; i++) {
+    sum += differences ? differences[i]! : BigInt(values[i]!);
+    exact[i] = sum;
+    values[i] = Number(sum);
+  }
+  column.exact = exact;
 }
 
 /** Every buffer of the columns, to hand over instead of to copy. */
@@ -101,7 +122,7 @@ function readNumbers(vector: Vector, rows: number): Column {
   });
   if (exact) eachChunk(vector, (data, at) => exact!.set(data.values.subarray(0, data.length), at));
   if (nulls) for (let i = 0; i < rows; i++) if (nulls[i]) values[i] = NaN;
-  return { kind: "num", values, nulls, exact };
+  return { kind: "num", values, nulls, exact, prefix: null };
 }
 
 function readBool(vector: Vector, rows: number): Column {

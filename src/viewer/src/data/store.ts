@@ -58,7 +58,7 @@ class Store {
   }
 
   info(name: string): BlockInfo | undefined {
-    return this.meta.blocks.find((b) => b.name === name);
+    return this.meta.blocks?.find((b) => b.name === name);
   }
 
   /** The table, if it is decoded already. */
@@ -92,7 +92,7 @@ class Store {
 
 function empty(info: BlockInfo): Table {
   const columns = info.columns.map(({ name, type }): [string, Column] => {
-    if (/^(Int|Float|UInt)/.test(type)) return [name, { kind: "num", values: new Float64Array(), nulls: null, exact: null }];
+    if (/^(Int|Float|UInt)/.test(type)) return [name, { kind: "num", values: new Float64Array(), nulls: null, exact: null, prefix: null }];
     if (/^Bool/.test(type)) return [name, { kind: "bool", values: new Uint8Array(), nulls: null }];
     return [name, { kind: "text", codes: new Int32Array(), dictionary: [] }];
   });

@@ -3,9 +3,10 @@
 // The documents of the command line have the same shapes: schemas/overview.json, schemas/comparison.json.
 // Text in them is data: it goes to the screen through `printable` of ui/text.ts only.
 
+/** Of a page of a comparison only schema, tool, kind, title and comparison are given. */
 export interface Meta {
   schema: string;
-  tool: { name: string; version: string };
+  tool: { package: string; version: string };
   kind: "trace" | "comparison";
   title: string;
   run: Row;
@@ -27,6 +28,8 @@ export interface QueryText {
   /** What a row is, from the header of the query. */
   row: string;
   sql: string;
+  /** Tables and views. */
+  reads?: string[];
 }
 
 export interface ColumnInfo {

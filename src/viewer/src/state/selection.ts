@@ -91,10 +91,8 @@ export function locate(selection: Selection, table: Table): number {
     case "op": {
       if (!table.has("op_index") || !table.has("span_id")) return -1;
       const index = table.num("op_index").values;
-      const spans = table.columns.get("span_id")!;
-      const code = spans.kind === "text" ? spans.dictionary.indexOf(`s${selection.span}`) : selection.span;
-      const ids = spans.kind === "text" ? spans.codes : spans.values;
-      for (let i = 0; i < table.rows; i++) if (index[i] === selection.index && ids[i] === code) return i;
+      const spans = table.num("span_id").values;
+      for (let i = 0; i < table.rows; i++) if (index[i] === selection.index && spans[i] === selection.span) return i;
       return -1;
     }
     case "storage":

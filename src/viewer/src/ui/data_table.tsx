@@ -100,7 +100,7 @@ export function DataTable(props: Props) {
   });
 
   const sortBy = (column: string) => {
-    const text = table.columns.get(column)?.kind === "text";
+    const text = !isNumber(table.columns.get(column));
     let next: Sort | null = { column, descending: !text };
     if (sort?.column === column) next = sort.descending === !text ? { column, descending: !!text } : null;
     setSort(next);
@@ -134,7 +134,7 @@ export function DataTable(props: Props) {
   const shown = columns.map((spec) => {
     const column = table.columns.get(spec.name);
     const unit = spec.unit ?? infos.get(spec.name)?.unit ?? "none";
-    return { spec, column, unit, right: spec.align ? spec.align === "right" : column?.kind === "num" };
+    return { spec, column, unit, right: spec.align ? spec.align === "right" : isNumber(column) };
   });
   const tops = useMemo(
     () => new Map(columns.filter((c) => c.bar).map((c) => [c.name, largest(table.columns.get(c.name), kept)])),
@@ -166,9 +166,11 @@ export function DataTable(props: Props) {
                     {column ? (
                       <button type="button" onClick={() => sortBy(spec.name)} title={meaning && printable(meaning)}>
                         {text}
-                        <span class="arrow" aria-hidden="true">
-                          {by ? (by.descending ? "↓" : "↑") : ""}
-                        </span>
+                        {by && (
+                          <span class="arrow" aria-hidden="true">
+                            {by.descending ? "↓" : "↑"}
+                          </span>
+                        )}
                       </button>
                     ) : (
                       <span title={meaning}>{text}</span>
@@ -242,6 +244,11 @@ function Cell({ value, unit, spec }: { value: ReturnType<Table["cell"]>; unit: s
       {format(value, unit, spec.name)}
     </span>
   );
+}
+
+/** Numbers stand right and begin with the largest; identities are names. */
+function isNumber(column: Column | undefined): boolean {
+  return column?.kind === "num" && column.prefix === null;
 }
 
 function largest(column: Column | undefined, rows: Uint32Array): number {

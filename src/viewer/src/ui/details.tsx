@@ -152,8 +152,10 @@ function Columns({ found: { table, row } }: { found: Found }) {
               ) : (
                 <span class={typeof value === "string" ? "wrap" : "num"}>{said}</span>
               )}
-              {value !== null && typeof value !== "string" && whole !== said && <small>{whole}</small>}
-              {info && <small class="meaning">{printable(info.meaning)}</small>}
+              <small>
+                {typeof value === "number" || typeof value === "bigint" ? (whole === said ? "" : `${whole} · `) : ""}
+                {info && printable(info.meaning)}
+              </small>
             </dd>
           </div>
         );
