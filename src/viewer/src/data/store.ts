@@ -112,8 +112,8 @@ export interface TableState {
 /** Why a block has no table, if that is known without decoding. */
 export function absence(name: string): string | null {
   const info = store.info(name);
-  if (info) return info.unavailable;
-  return store.meta.unsound_reason ?? "this page was made without it";
+  if (!info) return store.meta.unsound_reason ?? "this page was made without it";
+  return info.unavailable === "there is none" ? "the query has no rows: none was recorded" : info.unavailable;
 }
 
 export function useTable(name: string): TableState {

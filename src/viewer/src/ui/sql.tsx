@@ -14,8 +14,6 @@ export function SqlButton({ query, label = "SQL" }: { query: string; label?: str
     setOpen(true);
     dialog.current?.showModal();
   };
-  const known = store.meta.queries[query];
-  if (!known) return null;
   return (
     <>
       <button type="button" class="quiet sql" onClick={show} aria-haspopup="dialog" title={`SQL of ${query}`}>
@@ -51,8 +49,8 @@ function viewsRead(sql: string): string[] {
 }
 
 function Text({ query, close }: { query: string; close: () => void }) {
-  const { summary, row, sql } = store.meta.queries[query]!;
-  const views = viewsRead(sql);
+  const known = store.meta.queries?.[query];
+  const views = known ? viewsRead(known.sql) : [];
   return (
     <div class="sheet">
       <header>
@@ -61,10 +59,14 @@ function Text({ query, close }: { query: string; close: () => void }) {
           ✕
         </button>
       </header>
-      <p>{summary}</p>
-      {row && <p class="soft">Row: {row}</p>}
+      {known && <p>{known.summary}</p>}
+      {known?.row && <p class="soft">Row: {known.row}</p>}
       <Code text={queryCommand(query)} label={`command that runs ${query}`} />
-      <Code text={sql.trim()} label={`SQL of ${query}`} />
+      {known ? (
+        <Code text={known.sql.trim()} label={`SQL of ${query}`} />
+      ) : (
+        <p class="soft">Its text is not in this page; it is in queries/{query}.sql of the tool.</p>
+      )}
       {views.length > 0 && <p class="soft">Views it reads:</p>}
       {views.map((name) => (
         <details key={name}>
