@@ -21,6 +21,8 @@ mod series;
 mod sql;
 mod summary;
 mod verify;
+#[cfg(feature = "visualizer")]
+mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -59,6 +61,9 @@ enum Command {
     Export(export::Args),
     /// Publish a trace as a bundle that can be verified
     Report(report::Args),
+    /// Write one HTML file that shows a trace, or a comparison, in a browser without a network
+    #[cfg(feature = "visualizer")]
+    View(view::Args),
     /// Write the manifest that binds Nsight reports to the trace they were captured with
     NsightManifest(nsight_manifest::Args),
     /// Check a bundle: that it is unchanged, and on request who signed it and that it follows from its trace
@@ -136,6 +141,8 @@ fn run(command: Command) -> Result<()> {
         Command::Import(args) => import::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Report(args) => report::run(&args),
+        #[cfg(feature = "visualizer")]
+        Command::View(args) => view::run(&args),
         Command::NsightManifest(args) => nsight_manifest::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::CampaignStatus(args) => campaign_status::run(&args),

@@ -159,7 +159,15 @@ impl Evidence {
         let known = self.tops.lock().unwrap_or_else(|e| e.into_inner()).get(name).cloned();
         match known {
             Some(Top { rows, whole: true }) => Ok(rows),
-            _ => query::rows(&self.session, name, &Filter::default(), Page::ALL),
+            _ => {
+                let rows = query::rows(&self.session, name, &Filter::default(), Page::ALL)?;
+                if !is_large(&self.trace) {
+                    // A bundle has many rows twice, as a table and in its viewer.
+                    let mut tops = self.tops.lock().unwrap_or_else(|e| e.into_inner());
+                    tops.insert(name, Top { rows: rows.clone(), whole: true });
+                }
+                Ok(rows)
+            }
         }
     }
 

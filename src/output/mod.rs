@@ -24,4 +24,6 @@ pub mod series;
 pub mod sql;
 pub mod summary;
 pub mod terminal;
+#[cfg(feature = "visualizer")]
+pub mod viewer;
 pub mod write;

@@ -52,6 +52,9 @@ pub fn headlines(trace: &Trace) -> Vec<&'static str> {
 /// gives it.
 const DEEP: &[(&str, &str)] = &[("activations", "activations"), ("memory held at the peak", "memory")];
 
+/// Parts that say where the overview was asked for: a bundle or a page of the same trace has none of them.
+pub(super) const FOREIGN: &[&str] = &["input", "next_queries"];
+
 /// Rows of the lists of issues, findings and gaps, of labels and tags.
 const SENTENCES: usize = 20;
 /// Bytes of a path that a document can repeat several times.

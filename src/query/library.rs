@@ -73,4 +73,9 @@ pub const QUERIES: &[(&str, &str)] = &[
     ("gpu_attribution_gaps", include_str!("../../queries/gpu_attribution_gaps.sql")),
     ("gpu_idle_labels", include_str!("../../queries/gpu_idle_labels.sql")),
     ("gpu_launches", include_str!("../../queries/gpu_launches.sql")),
+    ("timeline_ops", include_str!("../../queries/timeline_ops.sql")),
+    ("timeline_device", include_str!("../../queries/timeline_device.sql")),
+    ("timeline_gpu", include_str!("../../queries/timeline_gpu.sql")),
+    ("timeline_ranges", include_str!("../../queries/timeline_ranges.sql")),
+    ("flow", include_str!("../../queries/flow.sql")),
 ];

@@ -46,7 +46,11 @@ impl Page {
     }
 }
 
-fn text(name: &str) -> Result<&'static str> {
+/// The text of query `name`.
+///
+/// # Errors
+/// An unknown name.
+pub fn text(name: &str) -> Result<&'static str> {
     QUERIES
         .iter()
         .find(|(query, _)| *query == name)

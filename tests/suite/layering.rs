@@ -38,7 +38,7 @@ fn uses(line: &str, depth: usize) -> Vec<String> {
 fn folders_use_only_what_is_to_their_left() {
     let mut wrong = Vec::new();
     let mut folders = BTreeSet::new();
-    for file in files_below("src") {
+    for file in files_below("src").into_iter().filter(|file| file.ends_with(".rs")) {
         let inside: Vec<&str> = file.trim_start_matches("src/").trim_end_matches(".rs").split('/').collect();
         let folder = inside[0];
         if ["lib", "main", "bin"].contains(&folder) {

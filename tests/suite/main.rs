@@ -21,4 +21,6 @@ mod report;
 mod round_trip;
 mod sql;
 mod statistics;
+#[cfg(feature = "visualizer")]
+mod viewer;
 mod world;

@@ -20,7 +20,10 @@ pub fn files_below(folder: &str) -> Vec<String> {
         for entry in std::fs::read_dir(&dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display())) {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
-                folders.push(path);
+                // Packages of others, where they were installed to build the viewer.
+                if path.file_name().is_none_or(|name| name != "node_modules") {
+                    folders.push(path);
+                }
             } else {
                 let parts = path.strip_prefix(repository()).expect("below the root").components();
                 let parts: Vec<_> = parts.map(|c| c.as_os_str().to_str().expect("UTF-8")).collect();

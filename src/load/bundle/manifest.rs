@@ -27,6 +27,8 @@ pub mod layout {
     pub const EVIDENCE: &str = "evidence.json";
     /// The page for a person.
     pub const REPORT: &str = "report.md";
+    /// The page for a browser, where the program that published had one.
+    pub const VIEWER: &str = "viewer.html";
     /// Parquet files, one per table.
     pub const TABLES: &str = "tables";
     /// Nsight files as they were supplied.
@@ -78,7 +80,7 @@ pub fn is_bundle_path(path: &str) -> bool {
             && !name.chars().any(|c| c.is_control() || matches!(c, '/' | '\\'))
     };
     match path.split_once('/') {
-        None => [layout::RUN, layout::REDACTION, layout::EVIDENCE, layout::REPORT].contains(&path),
+        None => [layout::RUN, layout::REDACTION, layout::EVIDENCE, layout::REPORT, layout::VIEWER].contains(&path),
         Some((layout::TABLES, name)) => {
             let table = name.strip_suffix(".parquet").unwrap_or_default();
             !table.is_empty() && table.len() <= 64 && table.chars().all(|c| c.is_ascii_lowercase() || c == '_')

@@ -154,13 +154,15 @@ fn target(dir: &Path, table: &str) -> PathBuf {
 }
 
 /// Examines the trace of a bundle as every machine examines it: rows are read in one order, whatever its cores.
-pub(super) fn examine(trace: Trace) -> Result<Evidence> {
+pub fn examine(trace: Trace) -> Result<Evidence> {
     let headlines = report::headlines(&trace);
     Evidence::gather(trace, Limits { partitions: Some(1), ..Limits::default() }, &headlines)
 }
 
 /// Writes every derived file into the bundle at `dir`, whose folder of tables exists.
-pub(super) fn write(evidence: &Evidence, redaction: Option<&RedactionRecord>, dir: &Path) -> Result<()> {
+///
+/// `viewer`: with the page for a browser.
+pub(super) fn write(evidence: &Evidence, redaction: Option<&RedactionRecord>, viewer: bool, dir: &Path) -> Result<()> {
     let run = &evidence.trace.run;
     write_table(&target(dir, "run"), &run::spec(), &[run.to_batch()])?;
     let coverage = evidence.coverage();
@@ -186,7 +188,19 @@ pub(super) fn write(evidence: &Evidence, redaction: Option<&RedactionRecord>, di
     let page = report::Extra {
         removed: redaction.iter().flat_map(|r| &r.removed).map(|r| (r.what.clone(), r.places as usize)).collect(),
     };
-    put(layout::REPORT, report::markdown(evidence, &page)?.into_bytes())
+    put(layout::REPORT, report::markdown(evidence, &page)?.into_bytes())?;
+    if viewer { put(layout::VIEWER, viewer_page(evidence)?) } else { Ok(()) }
+}
+
+/// viewer.html.
+#[cfg(feature = "visualizer")]
+fn viewer_page(evidence: &Evidence) -> Result<Vec<u8>> {
+    crate::output::viewer::of_trace(evidence, crate::output::viewer::MOST)
+}
+
+#[cfg(not(feature = "visualizer"))]
+fn viewer_page(_: &Evidence) -> Result<Vec<u8>> {
+    Err(Error::Usage { problem: "this build has no viewer: its feature visualizer is off".to_owned() })
 }
 
 /// A document as the bytes it has in a bundle.
@@ -262,7 +276,7 @@ fn write_rows(evidence: &Evidence, derived: &Derived, rows: Vec<RecordBatch>, pa
 fn evidence_document(evidence: &Evidence, redaction: Option<&RedactionRecord>) -> Result<Value> {
     let mut document = overview::to_json(&overview::build(evidence)?)?;
     let fields = document.as_object_mut().ok_or_else(|| Error::Sql { problem: "evidence is no object".to_owned() })?;
-    for name in FOREIGN {
+    for name in overview::FOREIGN {
         fields.remove(*name);
     }
     fields.insert("schema".to_owned(), json!(EVIDENCE_SCHEMA));
@@ -282,9 +296,6 @@ fn evidence_document(evidence: &Evidence, redaction: Option<&RedactionRecord>) -
     fields.insert("redaction".to_owned(), json!(redaction));
     Ok(document)
 }
-
-/// Parts of an overview that say where it was asked for.
-const FOREIGN: &[&str] = &["input", "next_queries"];
 
 /// The JSON Schema of evidence.json, from that of the overview.
 pub fn evidence_schema() -> Value {
@@ -310,13 +321,13 @@ pub fn evidence_schema() -> Value {
                       "description": "What was taken out before publication; null: nothing was asked to be."},
     });
     if let (Some(properties), Some(added)) = (schema["properties"].as_object_mut(), added.as_object()) {
-        for name in FOREIGN {
+        for name in overview::FOREIGN {
             properties.remove(*name);
         }
         properties.extend(added.clone());
     }
     if let Some(required) = schema["required"].as_array_mut() {
-        required.retain(|name| !FOREIGN.iter().any(|f| name == f));
+        required.retain(|name| !overview::FOREIGN.iter().any(|f| name == f));
         required.extend(added.as_object().into_iter().flatten().map(|(name, _)| json!(name)));
     }
     schema

@@ -13,6 +13,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use capture::{CaptureBegin, CaptureRun};
+#[cfg(feature = "visualizer")]
+pub(crate) use derived::examine;
 pub use derived::{EVIDENCE_SCHEMA, evidence_schema};
 pub use publish::{Publication, publish};
 pub use semantic::{VERIFY_SCHEMA, VerifyDocument, VerifyOptions, verify};

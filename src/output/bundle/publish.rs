@@ -182,7 +182,7 @@ fn write_files(trace: &Trace, how: &Publication<'_>, dir: &Path) -> Result<()> {
     let supplied = staged.nsight.iter().flat_map(|supplied| &supplied.files);
     let in_bundle = |f: &FileEntry| FileEntry { path: format!("{}/{}", layout::NSIGHT, f.path), ..f.clone() };
     let mut entries: Vec<FileEntry> = supplied.map(in_bundle).collect();
-    derived::write(&derived::examine(staged)?, redaction.as_ref(), dir)?;
+    derived::write(&derived::examine(staged)?, redaction.as_ref(), cfg!(feature = "visualizer"), dir)?;
     let others = file_paths(dir)?.into_iter().filter(|path| bundle::nsight_name(path).is_none());
     entries.extend(bundle::hash_all(dir, &others.collect::<Vec<_>>())?);
     let manifest = Manifest::new(run.run_id.clone(), entries);

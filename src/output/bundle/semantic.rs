@@ -95,7 +95,13 @@ fn rederive(dir: &Path, trace: load::Trace) -> Result<u64> {
     if !supplied.is_empty() {
         crate::load::nsight::import(&supplied, &trace.run.run_id, &folder).map_err(|e| trace.of_input(e))?;
     }
-    derived::write(&derived::examine(trace)?, redaction.as_ref(), scratch.path())?;
+    // Whether there is one says the program that published: it need not have had a viewer.
+    let viewer = verified.manifest.entry(layout::VIEWER).is_some();
+    if viewer && !cfg!(feature = "visualizer") {
+        let problem = "cannot be derived again: this build has no viewer, its feature visualizer is off";
+        return Err(Error::input(dir.join(layout::VIEWER), problem));
+    }
+    derived::write(&derived::examine(trace)?, redaction.as_ref(), viewer, scratch.path())?;
 
     let again = bundle::hash_all(scratch.path(), &super::publish::file_paths(scratch.path())?)?;
     let source = |path: &str| {

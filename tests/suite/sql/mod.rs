@@ -32,6 +32,7 @@ mod numerics;
 mod recorded;
 mod series;
 mod time;
+mod timeline;
 mod work;
 
 /// A session with the traces it reads, whose files go when they are dropped.
