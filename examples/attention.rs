@@ -1,10 +1,11 @@
 //! Runs multi-head attention in one of two ways and publishes a recorded invocation, to compare the two.
 //!
 //! `cargo run --example attention --features candle -- --implementation naive|fused --bundle DIR [--warmup N]
-//! [--sequence N] [--layers N]`
+//! [--sequence N] [--layers N] [--slow OPERATION=PERCENT]`
 //!
 //! Under `candle-graph cohort` the bundle's place comes from the driver. Both ways are computed first and must agree; then
-//! the chosen one runs `--warmup` times unrecorded and once recorded. Read `run` for the order of things, `declare` for
+//! the chosen one runs `--warmup` times unrecorded and once recorded; `--slow` makes one of its operations slower by that
+//! part of its own time. Read `run` for the order of things, `declare` for
 //! what makes runs comparable, attention/model.rs for the two ways.
 
 use std::path::PathBuf;
@@ -21,8 +22,11 @@ use candle_graph::{
 mod model;
 #[path = "shared/random.rs"]
 mod random;
+#[path = "shared/slow.rs"]
+mod slow;
 
-use model::{At, HEADS, Implementation, Model, SEED, WIDTH};
+use model::{At, HEADS, Implementation, Model, SEED, SLOWABLE, WIDTH};
+use slow::Slow;
 
 /// Largest difference between the two ways: rounding, at hidden states of a size of some units.
 const TOLERANCE: f32 = 1e-4;
@@ -47,8 +51,8 @@ fn run(options: &Options) -> Result<()> {
     };
     let model = Model::new(options.layers)?;
     let tokens = Model::tokens(options.sequence)?;
-    let unrecorded = At::new(None);
-    let [naive, fused] = Implementation::ALL.map(|how| model.forward(&tokens, how, unrecorded));
+    let plain = At::new(None, None);
+    let [naive, fused] = Implementation::ALL.map(|how| model.forward(&tokens, how, plain));
     let differences: Vec<f32> = (naive? - fused?)?.abs()?.flatten_all()?.to_vec1()?;
     let difference = differences.iter().copied().fold(0.0, f32::max);
     // Each by itself: a difference that is no number is not the largest, and is none that may be.
@@ -58,13 +62,14 @@ fn run(options: &Options) -> Result<()> {
         bail!(problem);
     }
     println!("naive and fused differ by {difference:.1e}");
+    let slow = options.slow.as_ref();
     for _ in 0..options.warmup {
-        model.forward(&tokens, options.implementation, unrecorded)?;
+        model.forward(&tokens, options.implementation, At::new(None, slow))?;
     }
     let session = capture.session();
     let hidden = {
         let _measured = session.begin_measurement("attention/forward");
-        model.forward(&tokens, options.implementation, At::new(Some(session)))?
+        model.forward(&tokens, options.implementation, At::new(Some(session), slow))?
     };
     // Reading values takes time of its own, so it comes after the measured region.
     {
@@ -72,7 +77,7 @@ fn run(options: &Options) -> Result<()> {
         candle::record_tensor_with_label(session, look.id(), "hidden", &hidden, None)?;
         session.record_tensor_stats(look.id(), "hidden", &hidden)?;
     }
-    println!("{} published at {}", options.implementation.as_str(), capture.publish()?.bundle_path);
+    println!("{} published at {}", options.name(), capture.publish()?.bundle_path);
     Ok(())
 }
 
@@ -89,10 +94,10 @@ fn declare(options: &Options) -> ProfileRun {
     // As RAYON_NUM_THREADS says, or all cores.
     let threads = candle_core::utils::get_num_threads();
     ProfileRun::inference("attention::forward", options.warmup + 1, "cpu")
-        .tag("implementation", options.implementation.as_str())
+        .tag("implementation", options.name())
         .capture_contract(contract)
         .comparison_identity(ComparisonIdentity {
-            implementation_id: Some(options.implementation.as_str().to_owned()),
+            implementation_id: Some(options.name()),
             workload_id: "attention::forward".to_owned(),
             model_id: format!("attention, {} layers, width {WIDTH}, {HEADS} heads", options.layers),
             config_id: format!("sequence {}", options.sequence),
@@ -114,15 +119,17 @@ struct Options {
     warmup: u64,
     sequence: usize,
     layers: usize,
+    slow: Option<Slow>,
 }
 
-const USAGE: &str = "usage: attention --implementation naive|fused --bundle DIR [--warmup N] [--sequence N] [--layers N]; \
+const USAGE: &str = "usage: attention --implementation naive|fused --bundle DIR [--warmup N] [--sequence N] [--layers N] [--slow OPERATION=PERCENT]; \
                      `candle-graph cohort` gives the bundle";
 
 impl Options {
     fn parse() -> Result<Self> {
         let cohort = CohortRun::from_env()?;
         let (mut implementation, mut bundle) = (None, None);
+        let mut slow = None;
         let (mut warmup, mut sequence, mut layers) = (5, 256, 4);
         let mut args = std::env::args_os().skip(1);
         while let Some(flag) = args.next() {
@@ -138,6 +145,7 @@ impl Options {
                 Some("--warmup") => warmup = number(100_000)?,
                 Some("--sequence") => sequence = number(4096)?,
                 Some("--layers") => layers = number(64)?,
+                Some("--slow") => slow = Some(Slow::parse(Some(text), &SLOWABLE)?),
                 _ => bail!("{}: unknown; {USAGE}", flag.display()),
             }
         }
@@ -149,6 +157,13 @@ impl Options {
             warmup: warmup as u64,
             sequence,
             layers,
+            slow,
         })
+    }
+
+    /// What the implementation is called: `naive`, or `naive, matmul 20 % slower`.
+    fn name(&self) -> String {
+        let how = self.implementation.as_str();
+        self.slow.as_ref().map_or(how.to_owned(), |slow| format!("{how}, {}", slow.name()))
     }
 }

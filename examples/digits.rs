@@ -31,6 +31,8 @@ mod model;
 mod options;
 #[path = "shared/random.rs"]
 mod random;
+#[path = "shared/slow.rs"]
+mod slow;
 
 use model::{Mlp, SEED};
 use options::{Destination, Options};

@@ -8,8 +8,13 @@ use candle_graph::candle;
 use candle_graph::{ExecutionStep, SpanId, SpanKind, TraceSession};
 
 use crate::random::Random;
+use crate::slow::Slow;
 
 pub const SEED: u64 = 42;
+
+/// Operations that take most of the time, one way or the other.
+pub const SLOWABLE: [&str; 4] = ["matmul", "exp", "broadcast_sub", "softmax_last_dim"];
+
 const TOKENS: usize = 1000;
 pub const WIDTH: usize = 256;
 pub const HEADS: usize = 8;
@@ -64,21 +69,26 @@ pub struct Model {
 pub struct At<'a> {
     session: Option<&'a TraceSession>,
     span: Option<SpanId>,
+    slow: Option<&'a Slow>,
 }
 
 impl<'a> At<'a> {
     /// In the innermost open span of `session`; nowhere without one.
-    pub fn new(session: Option<&'a TraceSession>) -> Self {
-        Self { session, span: None }
+    pub fn new(session: Option<&'a TraceSession>, slow: Option<&'a Slow>) -> Self {
+        Self { session, span: None, slow }
     }
 
     /// Runs a part of the computation, in a span of its own where it is recorded.
     fn part<T>(self, name: &str, part: impl FnOnce(At<'a>) -> Result<T>) -> Result<T> {
         let span = self.session.map(|session| session.begin_step_span(name, ExecutionStep::Forward, SpanKind::Module));
-        part(At { session: self.session, span: span.as_ref().map(|span| span.id()) })
+        part(At { span: span.as_ref().map(|span| span.id()), ..self })
     }
 
     fn op(self, name: &str, inputs: &[&Tensor], op: impl FnOnce() -> candle_core::Result<Tensor>) -> Result<Tensor> {
+        let op = || match self.slow {
+            Some(slow) => slow.run(name, op),
+            None => op(),
+        };
         match self.session.zip(self.span) {
             None => Ok(op()?),
             Some((session, span)) => Ok(candle::run_op(session, span, name, inputs, Some(ExecutionStep::Forward), op)?),

@@ -1,8 +1,6 @@
 //! The network: fully connected layers, each operation recorded where an update is.
 //! In: a batch. Out: its loss. Left to neighbours: what a recorded update keeps (`Update`).
 
-use std::time::Instant;
-
 use anyhow::Result;
 use candle_core::{D, DType, Device, Tensor, Var};
 use candle_graph::{SpanId, SpanKind};
@@ -10,6 +8,7 @@ use candle_graph::{SpanId, SpanKind};
 use crate::Update;
 use crate::data::Digits;
 use crate::random::Random;
+use crate::slow::Slow;
 
 pub const SEED: u64 = 42;
 
@@ -21,28 +20,6 @@ struct Layer {
     name: String,
     weight: Var,
     bias: Var,
-}
-
-/// Makes one operation really slower, to show that a comparison finds it.
-pub struct Slow {
-    pub operation: String,
-    /// How much longer it takes, in percent of its own time.
-    pub percent: f64,
-}
-
-impl Slow {
-    /// Runs an operation, and if it is the slow one spins until it has taken so much longer.
-    fn run<T>(&self, name: &str, op: impl FnOnce() -> T) -> T {
-        let began = Instant::now();
-        let result = op();
-        if name == self.operation {
-            let until = began.elapsed().mul_f64(1.0 + self.percent / 100.0);
-            while began.elapsed() < until {
-                std::hint::spin_loop();
-            }
-        }
-        result
-    }
 }
 
 /// Fully connected layers with a rectifier between them.

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use candle_graph::CohortRun;
 
 use crate::data::PIXELS;
-use crate::model::{OPERATIONS, Slow};
+use crate::model::OPERATIONS;
+use crate::slow::Slow;
 
 const USAGE: &str = "usage: digits [TRACE_PATH | --bundle DIR] [--updates N] [--capture N] [--rate R] [--batch N] [--width N] \
                      [--implementation ID] [--slow OPERATION=PERCENT]";
@@ -68,7 +69,7 @@ impl Options {
                 "--rate" => options.rate = number(flag, text)?,
                 "--batch" => options.batch = number(flag, text)?,
                 "--width" => options.width = number(flag, text)?,
-                "--slow" => options.slow = Some(slow(text)?),
+                "--slow" => options.slow = Some(Slow::parse(text, &OPERATIONS)?),
                 "--implementation" => implementation = Some(text.context("--implementation needs a name")?.to_owned()),
                 "--bundle" => destination = Some(Destination::Bundle(value.context("--bundle needs a path")?.into())),
                 _ => bail!("{flag}: unknown; {USAGE}"),
@@ -84,7 +85,7 @@ impl Options {
         options.destination = destination.or(told).unwrap_or(options.destination);
         options.implementation = implementation.unwrap_or_else(|| match &options.slow {
             None => "plain".to_owned(),
-            Some(slow) => format!("{} {} % slower", slow.operation, slow.percent),
+            Some(slow) => slow.name(),
         });
         Ok(options)
     }
@@ -102,17 +103,4 @@ impl Options {
 
 fn number<T: std::str::FromStr>(flag: &str, text: Option<&str>) -> Result<T> {
     text.and_then(|text| text.parse().ok()).with_context(|| format!("{flag} needs a number"))
-}
-
-/// `OPERATION=PERCENT`.
-fn slow(text: Option<&str>) -> Result<Slow> {
-    let (operation, percent) = text.and_then(|text| text.split_once('=')).context("--slow needs OPERATION=PERCENT")?;
-    if !OPERATIONS.contains(&operation) {
-        bail!("--slow: {operation} is none of {}", OPERATIONS.join(", "));
-    }
-    let percent: f64 = number("--slow", Some(percent))?;
-    if !(0.0..=10_000.0).contains(&percent) {
-        bail!("--slow: {percent} is not between 0 and 10000 percent");
-    }
-    Ok(Slow { operation: operation.to_owned(), percent })
 }
