@@ -11,7 +11,7 @@ export interface NumColumn {
   /** The whole numbers, where one is beyond 2^53 and `values` is therefore rounded. */
   exact: BigInt64Array | null;
   /** Letter before each number: identities such as s12 are kept as numbers, and read as text. Null: plain numbers. */
-  prefix: string | null;
+  prefix?: string | null;
 }
 
 export interface TextColumn {
@@ -74,7 +74,7 @@ export class Table {
     switch (column.kind) {
       case "num":
         if (column.nulls?.[row]) return null;
-        if (column.prefix !== null) return `${column.prefix}${column.values[row]}`;
+        if (column.prefix != null) return `${column.prefix}${column.values[row]}`;
         return column.exact ? column.exact[row]! : column.values[row]!;
       case "text":
         return column.dictionary[column.codes[row]!] ?? null;
@@ -106,7 +106,7 @@ export class Table {
       const code = column.dictionary.indexOf(text);
       return code < 0 ? -1 : column.codes.indexOf(code);
     }
-    if (column?.kind === "num" && column.prefix !== null && text.startsWith(column.prefix)) {
+    if (column?.kind === "num" && column.prefix != null && text.startsWith(column.prefix)) {
       const digits = text.slice(column.prefix.length);
       return /^\d+$/.test(digits) ? column.values.indexOf(Number(digits)) : -1;
     }

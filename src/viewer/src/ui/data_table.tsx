@@ -4,7 +4,7 @@
 // A grid for screen readers: one row has the focus, arrows move it, Enter selects.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { store } from "../data/store";
 import type { Column, Table } from "../data/table";
 import { exact, format, showing } from "./format";
@@ -98,6 +98,14 @@ export function DataTable(props: Props) {
     moved.current = false;
     box.current?.querySelector<HTMLElement>(`[data-place="${focus}"]`)?.focus({ preventScroll: true });
   });
+
+  // Columns only grow: other rows come into sight while one scrolls, and nothing should move sideways.
+  useLayoutEffect(() => {
+    for (const th of box.current?.querySelectorAll<HTMLElement>("thead th") ?? []) {
+      const width = Math.ceil(th.getBoundingClientRect().width);
+      if (width > (Number.parseInt(th.style.minWidth, 10) || 0) && order.length > maxRows) th.style.minWidth = `${width}px`;
+    }
+  }, [first, order]);
 
   const sortBy = (column: string) => {
     const text = !isNumber(table.columns.get(column));
@@ -248,7 +256,7 @@ function Cell({ value, unit, spec }: { value: ReturnType<Table["cell"]>; unit: s
 
 /** Numbers stand right and begin with the largest; identities are names. */
 function isNumber(column: Column | undefined): boolean {
-  return column?.kind === "num" && column.prefix === null;
+  return column?.kind === "num" && column.prefix == null;
 }
 
 function largest(column: Column | undefined, rows: Uint32Array): number {

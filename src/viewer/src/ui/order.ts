@@ -91,7 +91,7 @@ export function matching(table: Table, rows: Uint32Array, query: string): Uint32
   if (words.length === 0) return rows;
   const all = [...table.columns.values()];
   const texts = all.filter((c) => c.kind === "text");
-  const ids = all.filter((c) => c.kind === "num" && c.prefix !== null) as NumColumn[];
+  const ids = all.filter((c) => c.kind === "num" && c.prefix != null) as NumColumn[];
   let kept = rows;
   for (const word of words) {
     const columns = texts.map((c) => {

@@ -13,6 +13,7 @@ import { Panel } from "../../ui/panel";
 import { Stack } from "../../ui/stack";
 import { printable, short } from "../../ui/text";
 import { Value } from "../../ui/value";
+import { STATE_COLORS } from "../measurements/gradients";
 
 function Figure({ children, of }: { children: ComponentChildren; of: ComponentChildren }) {
   return (
@@ -24,13 +25,6 @@ function Figure({ children, of }: { children: ComponentChildren; of: ComponentCh
 }
 
 const number = (row: Row, name: string) => (typeof row[name] === "number" ? (row[name] as number) : null);
-
-const STATES: Record<string, string> = {
-  present: "var(--c2)",
-  zero: "var(--c6)",
-  missing: "var(--c7)",
-  non_finite: "var(--c4)",
-};
 
 export function Gradients() {
   const { gradients, counts } = store.meta.evidence;
@@ -63,7 +57,7 @@ export function Gradients() {
               parts={gradients.states.map((s) => ({
                 name: String(s.state).replace("_", "-"),
                 value: number(s, "gradients"),
-                color: STATES[String(s.state)] ?? "var(--c7)",
+                color: STATE_COLORS[String(s.state)] ?? "var(--c7)",
               }))}
             />
             {norms && (

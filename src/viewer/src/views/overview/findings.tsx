@@ -127,7 +127,7 @@ const LOOK: Record<string, Change> = {
   "critical-path": { view: "timings", by: "path" },
   "slowest-host": { view: "timings", by: "spans" },
   "first-non-finite": { view: "measurements", tab: "values", state: "non_finite" },
-  "dead-gradients": { view: "measurements", tab: "gradients", state: "dead" },
+  "dead-gradients": { view: "measurements", tab: "dead" },
   "gradient-families": { view: "measurements", tab: "families" },
   "tensor-stats": { view: "measurements", tab: "values" },
   memory: { view: "memory" },
