@@ -1,0 +1,48 @@
+// Columns of a storage that several tables show alike.
+// In: nothing. Out: `STORAGE_COLUMNS`. Left to neighbours: the tables.
+
+import type { Table } from "../../data/table";
+import { href } from "../../state/route";
+import { select } from "../../state/selection";
+import { cssMeaning } from "../../ui/colors";
+import type { ColumnSpec } from "../../ui/data_table";
+import { printable, short } from "../../ui/text";
+import { Value } from "../../ui/value";
+
+/** A category with the colour it has in the chart. */
+export function Category({ name }: { name: string | null }) {
+  if (name === null) return <Value v={null} />;
+  return (
+    <span class="swatch">
+      <i style={{ background: cssMeaning(name) }} aria-hidden="true" />
+      {printable(name)}
+    </span>
+  );
+}
+
+/** Shape and element type: 8×512×1024 f32. */
+function tensor(row: number, table: Table) {
+  const shape = table.string("shape", row);
+  const dtype = table.string("dtype", row);
+  const text = [dtype, shape === null || shape === "" ? null : `[${shape}]`].filter((t) => t !== null).join(" ");
+  return text === "" ? <Value v={null} /> : <span title={printable(text)}>{short(text, 34)}</span>;
+}
+
+function span(row: number, table: Table) {
+  const id = table.string("allocation_span_id", row);
+  const name = table.string("allocation_span_name", row) ?? id;
+  if (id === null || name === null) return <Value v={null} absent="no span was named" />;
+  return (
+    <a class="name" href={href({ sel: select.span(id) })} title={printable(`${name} (${id})`)}>
+      {short(name, 30)}
+    </a>
+  );
+}
+
+export const STORAGE_COLUMNS: ColumnSpec[] = [
+  { name: "bytes", label: "size" },
+  { name: "category", render: (row, table) => <Category name={table.string("category", row)} /> },
+  { name: "op_name", label: "allocated by", most: 28, absent: "named no op" },
+  { name: "allocation_span_name", label: "in span", render: span },
+  { name: "shape", label: "tensor", align: "left", render: tensor },
+];
