@@ -3,9 +3,10 @@
 // A page that cannot be read says why, in place of nothing.
 
 import { render } from "preact";
+// First, so that the style sheet of a view comes after it.
+import "./style.css";
 import { App } from "./app";
 import { store } from "./data/store";
-import "./style.css";
 import { printable } from "./ui/text";
 
 const place = document.getElementById("app");

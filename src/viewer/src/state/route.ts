@@ -41,11 +41,16 @@ function decode(text: string): string {
   }
 }
 
+/** Colons and slashes stay readable: identities and labels have them. A half of a surrogate pair cannot be written. */
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(/%3A/g, ":").replace(/%2F/g, "/");
+}
+
 function write(route: Route): string {
   const { view, ...rest } = route;
-  const parts = [`view=${encodeURIComponent(view)}`];
+  const parts = [`view=${encode(view)}`];
   for (const [name, value] of Object.entries(rest)) {
-    if (value !== undefined && value !== "") parts.push(`${name}=${encodeURIComponent(String(value))}`);
+    if (value !== undefined && value !== "") parts.push(`${name}=${encode(String(value))}`);
   }
   return `#${parts.join("&")}`;
 }

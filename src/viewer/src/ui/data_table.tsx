@@ -68,14 +68,16 @@ export function DataTable(props: Props) {
   const box = useRef<HTMLDivElement>(null);
   const moved = useRef(false);
 
-  const kept = useMemo(() => {
-    const all = matching(table, allRows(table), filter);
-    return keep ? all.filter(keep) : all;
-  }, [table, filter, keep]);
-  const order = useMemo(() => {
+  // Order first: it is kept while words are typed.
+  const ordered = useMemo(() => {
     const column = sort && table.columns.get(sort.column);
-    return column ? sorted(column, kept, sort.descending) : kept;
-  }, [table, kept, sort?.column, sort?.descending]);
+    const all = allRows(table);
+    return column ? sorted(column, all, sort.descending) : all;
+  }, [table, sort?.column, sort?.descending]);
+  const order = useMemo(() => {
+    const found = matching(table, ordered, filter);
+    return keep ? found.filter(keep) : found;
+  }, [table, ordered, filter, keep]);
   useEffect(() => setFocus((f) => Math.max(0, Math.min(f, order.length - 1))), [order]);
 
   const height = Math.min(Math.max(order.length, 1), maxRows) * ROW;
@@ -145,8 +147,8 @@ export function DataTable(props: Props) {
     return { spec, column, unit, right: spec.align ? spec.align === "right" : isNumber(column) };
   });
   const tops = useMemo(
-    () => new Map(columns.filter((c) => c.bar).map((c) => [c.name, largest(table.columns.get(c.name), kept)])),
-    [table, kept],
+    () => new Map(columns.filter((c) => c.bar).map((c) => [c.name, largest(table.columns.get(c.name))])),
+    [table],
   );
 
   return (
@@ -259,10 +261,10 @@ function isNumber(column: Column | undefined): boolean {
   return column?.kind === "num" && column.prefix == null;
 }
 
-function largest(column: Column | undefined, rows: Uint32Array): number {
+function largest(column: Column | undefined): number {
   if (column?.kind !== "num") return 0;
   let top = 0;
-  for (const row of rows) if (column.values[row]! > top) top = column.values[row]!;
+  for (const value of column.values) if (value > top) top = value;
   return top;
 }
 

@@ -52,7 +52,7 @@ export function Details() {
   return (
     <aside class="details" aria-label="Selection">
       <header>
-        <h2>{selection ? titleOf(selection, found) : "Unknown selection"}</h2>
+        <h2 aria-live="polite">{selection ? titleOf(selection, found) : "Unknown selection"}</h2>
         <button type="button" class="quiet" onClick={close} aria-label="Close the selection" title="Close (Esc)">
           ✕
         </button>

@@ -67,7 +67,7 @@ export function percent(share: number): string {
   return `${n.toFixed(1)} %`;
 }
 
-const SHARES = /(^|_)(share|utilisation|share_of_kernel_time)$/;
+const SHARES = /(^|_)(share|utilisation|share_of_[a-z_]+)$/;
 
 /** Whether a column without a unit is a part of a whole, 0 to 1. */
 export function isShare(name: string, unit: string): boolean {
@@ -101,5 +101,11 @@ export function exact(value: Cell | undefined, unit = "none"): string {
 
 /** "showing 50 of 1,000", or how many there are where nothing is cut. */
 export function showing(shown: number, total: number, what = "rows"): string {
-  return shown < total ? `showing ${count(shown)} of ${count(total)} ${what}` : `${count(total)} ${what}`;
+  if (shown < total) return `showing ${count(shown)} of ${count(total)} ${what}`;
+  return total === 1 ? `1 ${what.replace(/s$/, "")}` : `${count(total)} ${what}`;
+}
+
+/** "1 kernel", "2 kernels". */
+export function plural(n: number, one: string): string {
+  return `${count(n)} ${n === 1 ? one : `${one}s`}`;
 }

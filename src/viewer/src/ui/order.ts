@@ -85,29 +85,33 @@ function radix(rows: Uint32Array, words: Uint32Array[]): Uint32Array {
   return from.map((i) => rows[i]!);
 }
 
-/** Rows of which some text holds every word, in any case. */
+/** Rows of which some text holds every word, in any case; at most 255 words. */
 export function matching(table: Table, rows: Uint32Array, query: string): Uint32Array {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 255);
   if (words.length === 0) return rows;
   const all = [...table.columns.values()];
   const texts = all.filter((c) => c.kind === "text");
   const ids = all.filter((c) => c.kind === "num" && c.prefix != null) as NumColumn[];
-  let kept = rows;
+  const hits = new Uint8Array(table.rows);
   for (const word of words) {
-    const columns = texts.map((c) => {
-      const hit = Uint8Array.from(c.dictionary, (t) => (t.toLowerCase().includes(word) ? 1 : 0));
-      return { codes: c.codes, hit };
-    });
+    const found = new Uint8Array(table.rows);
+    for (const { codes, dictionary } of texts) {
+      const hit = Uint8Array.from(dictionary, (t) => (t.toLowerCase().includes(word) ? 1 : 0));
+      if (hit.indexOf(1) < 0) continue;
+      for (let i = 0; i < codes.length; i++) if (codes[i]! >= 0 && hit[codes[i]!] === 1) found[i] = 1;
+    }
     // An identity is met whole: s1 is not s12.
-    const named = ids.filter((c) => word.startsWith(c.prefix!) && /^\d+$/.test(word.slice(c.prefix!.length)));
-    const id = Number(word.slice(1));
-    kept = kept.filter(
-      (row) =>
-        columns.some(({ codes, hit }) => codes[row]! >= 0 && hit[codes[row]!] === 1) ||
-        named.some((c) => c.values[row] === id),
-    );
+    const id = /^[a-z]\d+$/.test(word) ? Number(word.slice(1)) : -1;
+    for (const { values, prefix } of ids) {
+      if (id < 0 || prefix !== word[0]) continue;
+      for (let i = 0; i < values.length; i++) if (values[i] === id) found[i] = 1;
+    }
+    for (let i = 0; i < found.length; i++) hits[i]! += found[i]!;
   }
-  return kept;
+  const kept = new Uint32Array(rows.length);
+  let n = 0;
+  for (let i = 0; i < rows.length; i++) if (hits[rows[i]!] === words.length) kept[n++] = rows[i]!;
+  return kept.subarray(0, n);
 }
 
 export function allRows(table: Table): Uint32Array {

@@ -174,7 +174,7 @@ function Operations() {
   return (
     <div>
       <Bars
-        title="Operations, share of all operations"
+        title="Operations, % of all operations"
         query="op_names"
         room={Math.min(TOP, Math.max(1, rows.length))}
         rows={rows}
