@@ -73,7 +73,7 @@ export function blocksOf(selection: Selection): string[] {
     case "storage":
       return ["lifetimes", "peak_storages_ranked", "retained_storages"];
     case "tensor":
-      return [];
+      return ["lifetimes"];
     case "device":
       return ["timeline_device"];
     case "gpu":
@@ -97,8 +97,13 @@ export function locate(selection: Selection, table: Table): number {
     }
     case "storage":
       return table.find("storage_id", selection.id);
-    case "tensor":
-      return -1;
+    case "tensor": {
+      // The storage that it is in: its tensors are one text, with commas.
+      const column = table.columns.get("tensor_ids");
+      if (column?.kind !== "text") return -1;
+      const code = column.dictionary.findIndex((ids) => ids.split(", ").includes(selection.id));
+      return code < 0 ? -1 : column.codes.indexOf(code);
+    }
     case "gpu":
       if (table.columns.get("row")?.kind === "num") return table.num("row").values.indexOf(selection.row);
       return selection.row < table.rows ? selection.row : -1;

@@ -17,7 +17,7 @@ export interface BarRow {
   /** Part of the whole, 0 to 1. */
   share: number | null;
   color?: string;
-  /** Where its name leads. */
+  /** Where its name leads, and its number if no row is selected. */
   link?: string;
   sel?: string;
 }
@@ -48,7 +48,7 @@ export function Bars({ title, query, rows, room = 5, more, empty = "None was rec
               {r.link ? <a href={r.link}>{short(r.name, 40)}</a> : short(r.name, 40)}
               {r.sub && <small>{short(r.sub, 24)}</small>}
             </span>
-            <Value v={r.value} unit={r.unit} sel={r.sel} />
+            <Value v={r.value} unit={r.unit} sel={r.sel} link={r.sel ? undefined : r.link} />
             <span class="part">{r.share === null ? "" : percent(r.share)}</span>
           </li>
         ))}

@@ -101,6 +101,20 @@ export function DataTable(props: Props) {
     box.current?.querySelector<HTMLElement>(`[data-place="${focus}"]`)?.focus({ preventScroll: true });
   });
 
+  // A selection that comes from elsewhere, as from the address, is brought into sight.
+  const clicked = useRef(-1);
+  useEffect(() => {
+    if (selected === undefined || selected < 0 || selected === clicked.current) return;
+    const place = order.indexOf(selected);
+    if (place < 0) return;
+    setFocus(place);
+    reveal(place);
+  }, [selected, order]);
+  const choose = (row: number) => {
+    clicked.current = row;
+    onSelect?.(row);
+  };
+
   // Columns only grow: other rows come into sight while one scrolls, and nothing should move sideways.
   useLayoutEffect(() => {
     for (const th of box.current?.querySelectorAll<HTMLElement>("thead th") ?? []) {
@@ -135,7 +149,7 @@ export function DataTable(props: Props) {
       reveal(place);
       event.preventDefault();
     } else if ((event.key === "Enter" || event.key === " ") && event.target === event.currentTarget) {
-      if (order.length > 0) onSelect?.(order[focus]!);
+      if (order.length > 0) choose(order[focus]!);
       event.preventDefault();
     }
   };
@@ -206,7 +220,7 @@ export function DataTable(props: Props) {
                   onFocus={() => setFocus(place)}
                   onClick={(e) => {
                     if ((e.target as Element).closest("a, button")) return;
-                    onSelect?.(row);
+                    choose(row);
                   }}
                 >
                   {shown.map(({ spec, unit, right }) => {

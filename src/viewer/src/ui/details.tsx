@@ -10,7 +10,7 @@ import type { Table } from "../data/table";
 import { href, useRoute } from "../state/route";
 import { blocksOf, locate, parse, type Selection, select, spanNumber } from "../state/selection";
 import { Code } from "./copy";
-import { exact, format } from "./format";
+import { exact, format, showing } from "./format";
 import { SqlButton } from "./sql";
 import { columnLabel, printable } from "./text";
 import { Value } from "./value";
@@ -67,6 +67,7 @@ export function Details() {
 }
 
 function titleOf(selection: Selection, found: Found | null | undefined): string {
+  if (selection.kind === "storage" || selection.kind === "tensor") return printable(selection.id);
   const name =
     found?.table.string("name", found.row) ??
     found?.table.string("label", found.row) ??
@@ -77,9 +78,6 @@ function titleOf(selection: Selection, found: Found | null | undefined): string 
       return `Span s${selection.id}`;
     case "op":
       return `Operation ${selection.index} of span s${selection.span}`;
-    case "storage":
-    case "tensor":
-      return printable(selection.id);
     case "device":
       return `Device interval ${selection.row}`;
     case "gpu":
@@ -93,7 +91,7 @@ const KINDS: Record<Selection["kind"], string> = {
   span: "span, host time",
   op: "operation, host time",
   storage: "storage",
-  tensor: "tensor",
+  tensor: "tensor, with the storage that it is in",
   device: "device interval",
   gpu: "GPU operation (Nsight)",
   row: "row of a result",
@@ -149,6 +147,8 @@ function Columns({ found: { table, row } }: { found: Found }) {
                 <Value v={null} absent={info?.meaning} />
               ) : link ? (
                 <a href={href({ sel: link })}>{said}</a>
+              ) : name === "tensor_ids" ? (
+                <Tensors ids={String(value)} />
               ) : (
                 <span class={typeof value === "string" ? "wrap" : "num"}>{said}</span>
               )}
@@ -161,6 +161,23 @@ function Columns({ found: { table, row } }: { found: Found }) {
         );
       })}
     </dl>
+  );
+}
+
+const TENSORS = 12;
+
+function Tensors({ ids }: { ids: string }) {
+  const all = ids.split(", ").filter(Boolean);
+  return (
+    <span class="wrap">
+      {all.slice(0, TENSORS).map((id, i) => (
+        <span key={id}>
+          {i > 0 && ", "}
+          <a href={href({ sel: select.tensor(id) })}>{printable(id)}</a>
+        </span>
+      ))}
+      {all.length > TENSORS && ` (${showing(TENSORS, all.length, "tensors")})`}
+    </span>
   );
 }
 

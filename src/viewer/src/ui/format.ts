@@ -95,14 +95,15 @@ export function exact(value: Cell | undefined, unit = "none"): string {
   if (value === null || value === undefined) return "absent (NULL)";
   if (typeof value === "string") return printable(value);
   if (typeof value === "boolean") return String(value);
+  if (unit === "id") return value.toString();
   const digits = typeof value === "bigint" || Number.isInteger(value) ? count(value) : String(value);
-  return unit === "none" || unit === "id" || unit === "count" ? digits : `${digits} ${unit}`;
+  return unit === "none" || unit === "count" ? digits : `${digits} ${unit}`;
 }
 
 /** "showing 50 of 1,000", or how many there are where nothing is cut. */
 export function showing(shown: number, total: number, what = "rows"): string {
   if (shown < total) return `showing ${count(shown)} of ${count(total)} ${what}`;
-  return total === 1 ? `1 ${what.replace(/s$/, "")}` : `${count(total)} ${what}`;
+  return total === 1 ? `1 ${what.replace(/ies$/, "y").replace(/s$/, "")}` : `${count(total)} ${what}`;
 }
 
 /** "1 kernel", "2 kernels". */

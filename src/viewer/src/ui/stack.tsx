@@ -11,6 +11,7 @@ export interface Part {
   value: number | null;
   color: string;
   sel?: string;
+  link?: string;
   absent?: string;
   title?: string;
 }
@@ -49,7 +50,7 @@ export function Stack({ parts, unit, label, whole, height = 26 }: Props) {
             <li key={p.name} title={p.title && printable(p.title)}>
               <i style={{ background: p.color }} aria-hidden="true" />
               <span class="name">{short(p.name, 28)}</span>
-              <Value v={p.value} unit={unit} sel={p.sel} absent={p.absent} />
+              <Value v={p.value} unit={unit} sel={p.sel} link={p.link} absent={p.absent} />
               <span class="part">{part === null ? "" : percent(part)}</span>
             </li>
           );

@@ -13,11 +13,13 @@ interface Props {
   name?: string;
   /** Selection (state/selection.ts) of the row that has it. */
   sel?: string;
+  /** Where it leads instead: the address of a list. */
+  link?: string;
   /** Why it may be absent. */
   absent?: string;
 }
 
-export function Value({ v, unit = "none", name = "", sel, absent }: Props) {
+export function Value({ v, unit = "none", name = "", sel, link, absent }: Props) {
   if (v === null || v === undefined) {
     const why = absent ?? "not recorded";
     return (
@@ -29,7 +31,8 @@ export function Value({ v, unit = "none", name = "", sel, absent }: Props) {
   }
   const text = format(v, unit, name);
   const title = exact(v, unit);
-  if (!sel) {
+  const to = link ?? (sel && href({ sel }));
+  if (!to) {
     return (
       <span class="num" title={title}>
         {text}
@@ -37,7 +40,7 @@ export function Value({ v, unit = "none", name = "", sel, absent }: Props) {
     );
   }
   return (
-    <a class="num" href={href({ sel })} title={`${title}: show its row`}>
+    <a class="num" href={to} title={link ? `${title}: show the list` : `${title}: show its row`}>
       {text}
     </a>
   );

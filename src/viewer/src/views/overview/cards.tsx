@@ -48,7 +48,7 @@ export function Gradients() {
         ) : (
           <>
             <Figure of={total === 1 ? "gradient" : "gradients"}>
-              <Value v={total} unit="count" />
+              <Value v={total} unit="count" link={href({ view: "measurements", tab: "gradients" })} />
             </Figure>
             <Stack
               label="Gradients by state"
@@ -57,6 +57,7 @@ export function Gradients() {
               parts={gradients.states.map((s) => ({
                 name: String(s.state).replace("_", "-"),
                 value: number(s, "gradients"),
+                link: href({ view: "measurements", tab: "gradients", state: String(s.state) }),
                 color: STATE_COLORS[String(s.state)] ?? "var(--c7)",
               }))}
             />
@@ -109,7 +110,9 @@ export function Values() {
         ) : (
           <>
             <Figure of={`of ${count(all)} summaries are not finite`}>
-              <span class={bad > 0 ? "bad" : undefined}>{count(bad)}</span>
+              <span class={bad > 0 ? "bad" : undefined}>
+                <Value v={bad} unit="count" link={href({ view: "measurements", tab: "values", state: bad > 0 ? "non_finite" : undefined })} />
+              </span>
             </Figure>
             <p>
               {bad > 0 || label ? (
@@ -183,7 +186,7 @@ export function PhysicalMemory() {
         {rows.slice(0, 3).map((row, i) => (
           <div key={i}>
             <Figure of={`most in use, ${printable(String(row.device))}`}>
-              <Value v={number(row, "max_used_bytes")} unit="bytes" absent="never given" />
+              <Value v={number(row, "max_used_bytes")} unit="bytes" link={href({ view: "memory" })} absent="never given" />
             </Figure>
             <p>
               <Value v={number(row, "samples")} unit="count" /> checkpoints

@@ -13,9 +13,9 @@ function text(value: unknown): string | null {
   return printable(typeof value === "object" ? JSON.stringify(value) : String(value));
 }
 
-function Fact({ label, children, absent, wide }: { label: string; children?: ComponentChildren; absent?: string; wide?: boolean }) {
+function Fact({ label, children, absent, tags }: { label: string; children?: ComponentChildren; absent?: string; tags?: boolean }) {
   return (
-    <div class={wide ? "wide" : undefined}>
+    <div class={tags ? "wide" : undefined}>
       <dt>{label}</dt>
       <dd>{children ?? <Value v={null} absent={absent} />}</dd>
     </div>
@@ -79,7 +79,7 @@ export function Run() {
         </Fact>
         {lost > 0 && <Fact label="Events lost">{count(lost)}</Fact>}
         {tags && Object.keys(tags).length > 0 && (
-          <Fact label="Tags" wide>
+          <Fact label="Tags" tags>
             {Object.entries(tags).map(([key, value]) => (
               <span class="tag" key={key} title={printable(`${key}: ${value}`)}>
                 <b>{short(key, 32)}</b> {short(String(value), 48)}
