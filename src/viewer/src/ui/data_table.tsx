@@ -210,7 +210,7 @@ export function DataTable(props: Props) {
               const place = first + i;
               return (
                 <tr
-                  key={row}
+                  key={place}
                   data-place={place}
                   tabIndex={place === focus ? 0 : -1}
                   aria-rowindex={place + 2}

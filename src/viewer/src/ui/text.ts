@@ -19,7 +19,8 @@ export function printableLines(text: string): string {
 
 /** The two ends of a text: most names say what they are at one of them. The whole belongs into the title. */
 export function short(text: string, most = 64): string {
-  const whole = printable(text);
+  // A name of spaces alone is a name, and has to be seen.
+  const whole = text !== "" && text.trim() === "" ? `"${printable(text)}"` : printable(text);
   const letters = [...whole];
   if (letters.length <= most) return whole;
   const head = Math.ceil((most - 1) * 0.6);
