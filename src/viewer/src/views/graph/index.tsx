@@ -1,8 +1,30 @@
-// The Graph view, until it is drawn: a panel that says so.
-// In: nothing. Out: `View`. Left to neighbours: everything.
+// The Graph view: who called whom, and which tensor went where.
+// In: the route. Out: `View`. Left to neighbours: the two pictures (call_tree.tsx, data_flow.tsx).
 
-import { Empty } from "../../ui/panel";
+import { viewKeys } from "../../app";
+import { useRoute } from "../../state/route";
+import { CallTree } from "./call_tree";
+import { DataFlow } from "./data_flow";
+import "./graph.css";
+
+const MOVE: [string, string][] = [
+  ["+ −", "zoom, as the wheel does; Shift and the wheel move"],
+  ["0", "fit what can be read; once more, all of it"],
+];
+const TREE: [string, string][] = [
+  ["↑ ↓ Home End", "to the line above or below, in the picture or the outline"],
+  ["→ ←", "open, or to the first below; close, or to the one above"],
+  ["Space * Enter", "open or close; open all beside it; select"],
+];
+const FLOW: [string, string][] = [
+  ["↑ ↓", "to what made it, to what takes it"],
+  ["← →", "to what lies beside"],
+  ["Space ⌫ Enter", "open a span; close the span around; select"],
+];
 
 export function View() {
-  return <Empty title="Graph" reason="This view is not drawn yet." />;
+  const [route] = useRoute();
+  const flow = route.mode === "flow";
+  viewKeys.graph = [...(flow ? FLOW : TREE), ...MOVE];
+  return <section class="panel graph">{flow ? <DataFlow /> : <CallTree />}</section>;
 }
