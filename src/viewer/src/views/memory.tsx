@@ -53,7 +53,7 @@ export function View() {
     <div class="memory">
       {why === null ? (
         <>
-          <Lead whole={whole} />
+          <Lead />
           <div class="chart-row">
             <LivePanel of={live} whole={whole} window={window} onZoom={onZoom} peak={peak} atPeak={atPeak} chosen={chosen} />
             <Composition />

@@ -1,5 +1,5 @@
-// Columns of a storage that several tables show alike.
-// In: nothing. Out: `STORAGE_COLUMNS`. Left to neighbours: the tables.
+// What several tables show alike of a storage: category, tensor, span, how it ended.
+// In: a table with storages, a row. Out: `STORAGE_COLUMNS`, `Category`, `Ending`. Left to neighbours: the tables.
 
 import type { Table } from "../../data/table";
 import { href } from "../../state/route";
@@ -36,6 +36,22 @@ function span(row: number, table: Table) {
     <a class="name" href={href({ sel: select.span(id) })} title={printable(`${name} (${id})`)}>
       {short(name, 30)}
     </a>
+  );
+}
+
+/** How a storage ended: its word, its sign and what it means. */
+export const ENDINGS: [id: string, sign: string, meaning: string][] = [
+  ["freed", "●", "its end was recorded"],
+  ["end_unobserved", "◐", "its end is inferred: its address was used again"],
+  ["retained", "▶", "no end was seen: still live when the recording ended"],
+];
+
+export function Ending({ name }: { name: string | null }) {
+  const known = ENDINGS.find(([id]) => id === name);
+  return (
+    <span class={`ending ${known ? known[0] : ""}`} title={known?.[2]}>
+      <span aria-hidden="true">{known?.[1] ?? "·"}</span> {name === null ? "–" : printable(name.replace("_", " "))}
+    </span>
   );
 }
 

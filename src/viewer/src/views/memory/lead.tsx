@@ -7,20 +7,17 @@ import { store, useTable } from "../../data/store";
 import type { Cell, Table } from "../../data/table";
 import { select } from "../../state/selection";
 import { cssMeaning } from "../../ui/colors";
-import { count, percent } from "../../ui/format";
+import { percent, plural } from "../../ui/format";
 import { Qualified } from "../../ui/level";
 import { Panel } from "../../ui/panel";
 import { short } from "../../ui/text";
 import { Text, Value } from "../../ui/value";
-import { moment } from "./axis";
-import type { Span } from "./window";
 
-export function Lead({ whole }: { whole: Span }) {
+export function Lead() {
   const peak = useTable("memory_peak");
   const composition = useTable("peak_composition").table;
   const storages = useTable("peak_storages_ranked").table;
   const totals = useTable("memory_totals").table;
-  const at = peak.table?.number("timestamp_ns", 0);
   const held = peak.table?.number("storages", 0) ?? 0;
   const devices = peak.table?.number("devices", 0) ?? 0;
   const category = largest(composition, "category");
@@ -32,8 +29,7 @@ export function Lead({ whole }: { whole: Span }) {
     <Panel title="Peak of logical memory" query="memory_peak" of={peak} height={108} class="leading">
       <dl class="facts">
         <Fact name="live at once, at the peak" v={peak.table?.cell("live_bytes", 0)} sel={select.row("memory_peak", 0)} strong>
-          {at !== undefined && at !== null && `at ${moment(at, whole[1] - whole[0])} of the session, `}
-          {plural(held, "storage")} on {plural(devices, "device")}
+          at <Value v={peak.table?.cell("timestamp_ns", 0)} unit="ns" sel={select.row("memory_peak", 0)} /> of the session, {plural(held, "storage")} on {plural(devices, "device")}
         </Fact>
         <Fact name="most of it is" text={category < 0 ? null : composition!.string("value", category)} color={category < 0 ? undefined : cssMeaning(composition!.string("value", category))}>
           {category >= 0 && <Part table={composition!} row={category} share={ofPeak(category)} />}
@@ -45,7 +41,7 @@ export function Lead({ whole }: { whole: Span }) {
           {storages && storages.rows > 0 && describe(storages)}
         </Fact>
         <Fact name="still live at the end" v={kept}>
-          {retained && !retained.unavailable ? `${plural(retained.total ?? retained.rows, "storage")} never seen to end` : "every storage was seen to end"}
+          {retained && !retained.unavailable ? `${plural(retained.total ?? retained.rows, "storage")} never seen to end` : "every storage ended, seen or inferred"}
         </Fact>
       </dl>
       <div class="body">
@@ -115,8 +111,4 @@ function sum(table: Table, column: string): number {
   let all = 0;
   for (let i = 0; i < table.rows; i++) all += table.number(column, i) ?? 0;
   return all;
-}
-
-export function plural(n: number, one: string): string {
-  return `${count(n)} ${n === 1 ? one : `${one}s`}`;
 }

@@ -13,25 +13,9 @@ import { DataTable } from "../../ui/data_table";
 import { Empty, Panel } from "../../ui/panel";
 import { printable } from "../../ui/text";
 import { moment } from "./axis";
-import { STORAGE_COLUMNS } from "./columns";
+import { Ending, ENDINGS, STORAGE_COLUMNS } from "./columns";
 import type { Peak } from "./live";
 import type { Span } from "./window";
-
-/** How a storage ended: its word, its sign and what it means. */
-const ENDINGS: [id: string, sign: string, meaning: string][] = [
-  ["freed", "●", "its end was recorded"],
-  ["end_unobserved", "◐", "its end is inferred: its address was used again"],
-  ["retained", "▶", "no end was seen: still live when the recording ended"],
-];
-
-export function Ending({ name }: { name: string | null }) {
-  const known = ENDINGS.find(([id]) => id === name);
-  return (
-    <span class={`ending ${known ? known[0] : ""}`} title={known?.[2]}>
-      <span aria-hidden="true">{known?.[1] ?? "·"}</span> {name === null ? "–" : printable(name.replace("_", " "))}
-    </span>
-  );
-}
 
 interface Props {
   window: Span;
@@ -58,7 +42,7 @@ export function Lifetimes({ window, peak, selected }: Props) {
             <input
               type="search"
               data-search
-              placeholder="Search storages, spans, operations"
+              placeholder="Search storages"
               aria-label="Search storages"
               value={route.q ?? ""}
               onInput={(e) => go({ q: e.currentTarget.value || undefined }, "replace")}

@@ -17,7 +17,7 @@ import { moment } from "./axis";
 import { ABOVE, paintLife, paintLive, paintPeak, paintSteps, type Stretch } from "./paint";
 import { type Area, TimePlot } from "./plot";
 import { fromEvents, fromLevels, type Live, peakState, stateAt, topOf } from "./series";
-import type { Span } from "./window";
+import { type Span, zoomed } from "./window";
 
 export interface Peak {
   at: number;
@@ -47,7 +47,7 @@ export function LivePanel({ of, whole, window, onZoom, peak: common, atPeak, cho
   const [route, go] = useRoute();
   const [hovered, setHovered] = useState<number>();
   const totals = useTable("memory_totals").table;
-  const steps = useSteps();
+  const { steps, region } = useStretches(whole);
   const exact = of.info?.name === "memory_timeline";
   const devices = totals && exact && totals.rows > 1 ? names(totals) : [];
   const device = devices.find((d) => d === route.device) ?? null;
@@ -63,7 +63,7 @@ export function LivePanel({ of, whole, window, onZoom, peak: common, atPeak, cho
 
   const at = typeof route.at === "string" && Number.isFinite(Number(route.at)) ? Number(route.at) : undefined;
   const pin = (ns: number | undefined) => go({ at: ns === undefined ? undefined : String(Math.round(ns)) }, "replace");
-  const label = peak ? `${device ?? "peak"}${device ? " peak" : ""} ${bytes(peak.bytes)}` : "";
+  const label = peak ? `${device === null ? "" : `${printable(device)} `}peak ${bytes(peak.bytes)}` : "";
   const paint = (ctx: CanvasRenderingContext2D, area: Area) => {
     if (steps) paintSteps(ctx, area, steps);
     if (live) paintLive(ctx, area, live);
@@ -102,6 +102,11 @@ export function LivePanel({ of, whole, window, onZoom, peak: common, atPeak, cho
         <button type="button" onClick={around} disabled={!peak} title="Zoom to the peak">
           peak
         </button>
+        {region && (
+          <button type="button" onClick={() => onZoom(region)} title="Zoom to the measured region">
+            measured
+          </button>
+        )}
         <button type="button" onClick={() => onZoom(null)} title="The whole recording (0, double click)">
           whole
         </button>
@@ -151,21 +156,25 @@ function describe(peak: Peak | null, window: Span, device: string | null): strin
   return `${what}, ${span}. ${peak ? `Peak ${bytes(peak.bytes)} at ${moment(peak.at, window[1] - window[0])}.` : ""}`;
 }
 
-/** Spans that state a step, in order of time; null while they are not there. */
-function useSteps(): Stretch[] | null {
+/** Spans that state a step in order of time, and the measured region with a little around it; null: not there. */
+function useStretches(whole: Span): { steps: Stretch[] | null; region: Span | null } {
   const table = useTable("spans").table;
   return useMemo(() => {
-    if (!table) return null;
+    if (!table) return { steps: null, region: null };
     const steps: Stretch[] = [];
     const { codes, dictionary } = table.text("step");
+    const measured = table.bool("measured").values;
     const starts = table.num("start_ns").values;
     const lasts = table.num("host_total_time_ns");
+    let region: Span | null = null;
     for (let row = 0; row < table.rows; row++) {
-      if (codes[row]! < 0 || lasts.nulls?.[row]) continue;
-      steps.push({ name: dictionary[codes[row]!]!, from: starts[row]!, to: starts[row]! + lasts.values[row]! });
+      if (lasts.nulls?.[row]) continue;
+      const [from, to] = [starts[row]!, starts[row]! + lasts.values[row]!];
+      if (codes[row]! >= 0) steps.push({ name: dictionary[codes[row]!]!, from, to });
+      if (measured[row] === 1 && region === null) region = zoomed([from, to], whole, 1.04);
     }
-    return steps;
-  }, [table]);
+    return { steps, region };
+  }, [table, whole[0], whole[1]]);
 }
 
 interface Read {

@@ -112,9 +112,10 @@ export function paintSteps(ctx: CanvasRenderingContext2D, area: Area, steps: Str
     const width = Math.min(area.left + area.width, area.x(to)) - x;
     ctx.fillStyle = canvasMeaning(name);
     ctx.fillRect(x, 0, Math.max(1, width - 1), STRIP);
-    if (ctx.measureText(name).width + 8 > width) continue;
+    const text = printable(name);
+    if (ctx.measureText(text).width + 8 > width) continue;
     ctx.fillStyle = token("--on-fill");
-    ctx.fillText(name, x + width / 2, STRIP / 2 + 0.5);
+    ctx.fillText(text, x + width / 2, STRIP / 2 + 0.5);
   }
 }
 

@@ -8,12 +8,12 @@ import type { Table } from "../../data/table";
 import { href, useRoute } from "../../state/route";
 import { select } from "../../state/selection";
 import { cssColor, cssMeaning } from "../../ui/colors";
-import { count, percent, showing } from "../../ui/format";
+import { percent, plural, showing } from "../../ui/format";
 import { DataTable } from "../../ui/data_table";
 import { Panel } from "../../ui/panel";
 import { printable, short } from "../../ui/text";
 import { Text, Value } from "../../ui/value";
-import { STORAGE_COLUMNS } from "./columns";
+import { Ending, STORAGE_COLUMNS } from "./columns";
 
 const DIMENSIONS: [id: string, label: string][] = [
   ["category", "category"],
@@ -72,7 +72,7 @@ function Shares({ table, rows, dimension }: { table: Table; rows: number[]; dime
               <span class="track" aria-hidden="true">
                 <i style={{ width: `${Math.min(1, share ?? 0) * 100}%`, background: value === null ? "var(--c7)" : color }} />
               </span>
-              <small class="soft">{count(table.number("storages", row) ?? 0)} {table.number("storages", row) === 1 ? "storage" : "storages"}</small>
+              <small class="soft">{plural(table.number("storages", row) ?? 0, "storage")}</small>
             </li>
           );
         })}
@@ -132,7 +132,7 @@ export function PeakStorages({ selected }: { selected: string | null }) {
             ...STORAGE_COLUMNS,
             { name: "share", label: "of the peak", bar: true, color: (row) => cssMeaning(table.string("category", row)) },
             { name: "age_ns", label: "age then" },
-            { name: "ending" },
+            { name: "ending", render: (row) => <Ending name={table.string("ending", row)} /> },
           ]}
           onSelect={(row) => go({ sel: select.storage(table.string("storage_id", row) ?? "") })}
           selected={selected === null ? undefined : table.find("storage_id", selected)}

@@ -149,7 +149,7 @@ function Chart({ table, device, keep, whole, window, onZoom }: ChartProps) {
       }
     }
   };
-  if (series.length === 0) return <Empty title={`Nothing to draw of ${device}`} reason="Its checkpoints give neither what was in use nor what was reserved." />;
+  if (series.length === 0) return <Empty title={`Nothing to draw of ${printable(device)}`} reason="Its checkpoints give neither what was in use nor what was reserved." />;
   return (
     <>
       <ul class="keyline">

@@ -165,6 +165,7 @@ export function TimePlot(props: Props) {
     if (pin !== undefined) acts.Escape = () => onPin?.(undefined);
     const act = acts[event.key];
     if (!act) return;
+    hover(undefined);
     act();
     event.preventDefault();
   };
@@ -182,7 +183,10 @@ export function TimePlot(props: Props) {
       onPointerDown={down}
       onPointerMove={(e) => hover(momentOf(e))}
       onPointerLeave={() => hover(undefined)}
-      onDblClick={() => onZoom(null, "push")}
+      onDblClick={() => {
+        onPin?.(undefined);
+        onZoom(null, "push");
+      }}
     >
       <canvas ref={base} aria-hidden="true" />
       <canvas ref={over} aria-hidden="true" />
