@@ -52,6 +52,7 @@ class Store {
   private decoder = new Decoder();
   private tables = new Map<string, Promise<Table>>();
   private ready = new Map<string, Table>();
+  private reading = 0;
 
   get meta(): Meta {
     return (this.cachedMeta ??= readMeta());
@@ -68,8 +69,21 @@ class Store {
 
   table(name: string): Promise<Table> {
     let table = this.tables.get(name);
-    if (!table) this.tables.set(name, (table = this.load(name)));
+    if (!table) {
+      this.tables.set(name, (table = this.load(name)));
+      this.busy(1);
+      const done = () => this.busy(-1);
+      table.then(done, done);
+    }
     return table;
+  }
+
+  /** The view says that it is not whole yet: for whoever listens to it, or waits for it. */
+  private busy(by: 1 | -1): void {
+    this.reading += by;
+    const main = document.getElementById("main");
+    if (this.reading > 0) main?.setAttribute("aria-busy", "true");
+    else main?.removeAttribute("aria-busy");
   }
 
   private async load(name: string): Promise<Table> {

@@ -7,7 +7,7 @@ import { useEffect, useState } from "preact/hooks";
 import { command, originOf, queryCommand } from "../data/origin";
 import { absence, store } from "../data/store";
 import type { Table } from "../data/table";
-import { href, useRoute } from "../state/route";
+import { type Change, href, useRoute } from "../state/route";
 import { blocksOf, locate, parse, type Selection, select, spanNumber } from "../state/selection";
 import { Code } from "./copy";
 import { exact, format, showing } from "./format";
@@ -211,7 +211,9 @@ function Links({ selection, found }: { selection: Selection; found: Found | null
   }
   const storage = selection.kind === "storage" ? selection.id : cell("storage_id");
   if (storage) links.push(["Memory", href({ view: "memory", sel: self.storage(storage) })]);
-  if (selection.kind === "gpu") links.push(["GPU", href({ view: "gpu" })]);
+  const list = selection.kind === "gpu" ? "timeline_gpu" : selection.kind === "row" ? selection.block : "";
+  const at = listOf(list);
+  if (at && !links.some(([label]) => label === at[0])) links.push([at[0], href(at[1])]);
   if (links.length === 0) return null;
   return (
     <p class="links">
@@ -224,6 +226,16 @@ function Links({ selection, found }: { selection: Selection; found: Found | null
       ))}
     </p>
   );
+}
+
+/** The view that has the list that a row is of. */
+function listOf(block: string): [string, Change] | null {
+  if (/^(memory_|peak_|lifetimes|retained_|physical_)/.test(block)) return ["Memory", { view: "memory" }];
+  if (/^(gpu_|cuda_|device_|slowest_device|timeline_gpu)/.test(block)) return ["GPU", { view: "gpu" }];
+  const tab = { tensor_stats: "values", first_non_finite: "values", gradients: "gradients", dead_gradients: "dead", gradient_families: "families" }[block];
+  if (tab) return ["Measurements", { view: "measurements", tab }];
+  const by = { host_hotspots: "name", ops: "ops", op_work_by_name: "work", step_split: "path" }[block];
+  return by ? ["Timings", { view: "timings", by }] : null;
 }
 
 function selText(selection: Selection): string | undefined {

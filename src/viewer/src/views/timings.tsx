@@ -8,7 +8,7 @@ import { Filters, Tabs, useFilters, useRoom } from "../ui/filters";
 import { DataTable } from "../ui/data_table";
 import { Qualified } from "../ui/level";
 import { Panel } from "../ui/panel";
-import { CriticalPath } from "./timings/path";
+import { CriticalPath, chartHeight } from "./timings/path";
 import { type Grouping, groupings } from "./timings/groupings";
 import "./timings/timings.css";
 
@@ -35,7 +35,7 @@ function List({ grouping }: { grouping: Grouping }) {
   const [route, go] = useRoute();
   const of = useTable(grouping.block);
   const filters = useFilters(of.table, grouping.facets, grouping.sort ?? null);
-  const room = useRoom(grouping.id === "path" ? 470 : 330);
+  const room = useRoom(330 + (grouping.id === "path" && of.table ? chartHeight(of.table) : 0));
   const selected = of.table && route.sel ? grouping.selected(of.table, route.sel) : -1;
   const capability = store.meta.evidence.capabilities[grouping.capability];
   return (

@@ -34,6 +34,7 @@ export function Time() {
           <span>wall time of the measured region, host clock</span>
         </p>
         <Qualified of={capabilities.outer_wall_time} />
+        <Asynchronous />
         <Stack
           label="Wall time by step"
           unit="ns"
@@ -64,6 +65,18 @@ export function Time() {
         </div>
       </div>
     </Panel>
+  );
+}
+
+/** Host time on a device that works on its own says when work was launched, not how long it took. */
+function Asynchronous() {
+  const { device, timing_mode: mode } = store.meta.run;
+  if (typeof device !== "string" || device.startsWith("cpu") || mode !== "host") return null;
+  return (
+    <p class="qualified">
+      Work on {printable(device)} runs beside the host: times of spans and operations are those of launching it, never the
+      device's own.
+    </p>
   );
 }
 

@@ -13,6 +13,18 @@ import { printable, short } from "../../ui/text";
 const ROW = 18;
 const DEEPEST = 12;
 
+/** Depths that are drawn, less one. */
+function deepestOf(table: Table): number {
+  let deepest = 0;
+  for (const depth of table.num("depth").values) deepest = Math.max(deepest, Math.min(DEEPEST, depth));
+  return deepest;
+}
+
+/** Pixels that the chart takes, its key included. */
+export function chartHeight(table: Table): number {
+  return table.rows === 0 ? 0 : (deepestOf(table) + 1) * ROW + 45;
+}
+
 export function CriticalPath({ table }: { table: Table }) {
   const [route, go] = useRoute();
   const box = useRef<HTMLDivElement>(null);
@@ -30,11 +42,10 @@ export function CriticalPath({ table }: { table: Table }) {
   const depth = table.num("depth").values;
   let start = Infinity;
   let end = -Infinity;
-  let deepest = 0;
+  const deepest = deepestOf(table);
   for (let i = 0; i < table.rows; i++) {
     start = Math.min(start, from[i]!);
     end = Math.max(end, to[i]!);
-    deepest = Math.max(deepest, Math.min(DEEPEST, depth[i]!));
   }
   const x = (ns: number) => ((ns - start) / Math.max(1, end - start)) * width;
   const drawn: number[] = [];
