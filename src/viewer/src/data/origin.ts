@@ -12,6 +12,8 @@ export interface Origin {
   sql: string;
   /** The table is of an Nsight report: the command names its folder. */
   nsight: boolean;
+  /** Commands that give it, where no statement over one trace does: rows of a comparison. */
+  commands?: string[];
 }
 
 type Key = [column: string, value: string | number];
@@ -75,8 +77,35 @@ export function originOf(selection: Selection, table: Table | undefined, row: nu
     case "device":
       return table ? behind("timeline_device", table, row) : null;
     case "row":
+      if (selection.block.startsWith(COMPARED)) return compared(selection.block.slice(COMPARED.length), row);
       return table ? behind(selection.block, table, row) : null;
   }
+}
+
+/** Before the names of tables that are made from the document of a comparison. */
+export const COMPARED = "comparison.";
+
+/** Where in the document a row is, and the query that gives what each run has of it. */
+const IN_DOCUMENT: Record<string, [path: string, query: string | null]> = {
+  labels: ["labels.rows", "cohort_labels"],
+  operations: ["operations.rows", "cohort_ops"],
+  memory: ["memory.rows", "cohort_memory"],
+  gradients: ["gradients.rows", "cohort_gradients"],
+  values: ["tensor_stats.matched", "cohort_tensor_stats"],
+  runs: ["inputs", "series_wall"],
+};
+
+export function compareCommands(query: string | null): string[] {
+  const whole = "candle-graph compare --baseline BUNDLE... --candidate BUNDLE... --all -o comparison.json";
+  return query ? [whole, `candle-graph sql BUNDLE... --query ${query} --format csv`] : [whole];
+}
+
+function compared(name: string, row: number): Origin | null {
+  const known = IN_DOCUMENT[name];
+  if (!known) return null;
+  const [path, query] = known;
+  const place = name === "runs" ? path : `${path}[${row}]`;
+  return { text: `document of the comparison, ${place}`, sql: "", nsight: false, commands: compareCommands(query) };
 }
 
 function behind(block: string, table: Table, row: number): Origin | null {

@@ -98,6 +98,13 @@ class Store {
     return this.keep(new Table(name, rows, new Map(columns)));
   }
 
+  /** A table that a view made from the document in meta: its rows can be selected like those of a block. */
+  adopt(table: Table, info: BlockInfo): Table {
+    if (!this.info(table.name)) (this.meta.blocks ??= []).push(info);
+    this.tables.set(table.name, Promise.resolve(table));
+    return this.keep(table);
+  }
+
   private keep(table: Table): Table {
     this.ready.set(table.name, table);
     return table;

@@ -15,6 +15,8 @@ import { Value } from "./value";
 export interface ColumnSpec {
   name: string;
   label?: string;
+  /** Drawn in the heading beside the label: an axis that the cells share. */
+  head?: ComponentChildren;
   unit?: string;
   /** Tooltip of the heading; by default the column's meaning. */
   meaning?: string;

@@ -118,8 +118,12 @@ function Body({ selection, found }: { selection: Selection; found: Found | null 
       {origin ? (
         <>
           <p class="soft wrap">{printable(origin.text)}</p>
-          <Code text={origin.sql} label="statement" wrap />
-          <Code text={command(origin.sql, origin.nsight)} label="command" wrap />
+          {origin.commands?.map((text) => <Code key={text} text={text} label="command" wrap />) ?? (
+            <>
+              <Code text={origin.sql} label="statement" wrap />
+              <Code text={command(origin.sql, origin.nsight)} label="command" wrap />
+            </>
+          )}
         </>
       ) : (
         query && <Code text={queryCommand(query)} label="command" wrap />

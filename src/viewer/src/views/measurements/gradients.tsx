@@ -44,7 +44,7 @@ export function Gradients() {
       name: "norm",
       render: (row, table) => {
         if (table.cell("state", row) === "non_finite") return <b class="bad">not finite</b>;
-        return <Value v={table.cell("norm", row)} absent="no gradient" />;
+        return <Value v={table.cell("norm", row)} unit="tensor value" absent="no gradient" />;
       },
     },
     ...(axis
