@@ -117,12 +117,15 @@ export function DataTable(props: Props) {
     onSelect?.(row);
   };
 
-  // Columns only grow: other rows come into sight while one scrolls, and nothing should move sideways.
+  // Columns only grow: other rows come into sight while one scrolls, and nothing should move sideways. All are measured
+  // before any is changed, so that the page is laid out once.
   useLayoutEffect(() => {
-    for (const th of box.current?.querySelectorAll<HTMLElement>("thead th") ?? []) {
-      const width = Math.ceil(th.getBoundingClientRect().width);
-      if (width > (Number.parseInt(th.style.minWidth, 10) || 0) && order.length > maxRows) th.style.minWidth = `${width}px`;
-    }
+    if (order.length <= maxRows) return;
+    const heads = [...(box.current?.querySelectorAll<HTMLElement>("thead th") ?? [])];
+    const widths = heads.map((th) => Math.ceil(th.getBoundingClientRect().width));
+    heads.forEach((th, i) => {
+      if (widths[i]! > (Number.parseInt(th.style.minWidth, 10) || 0)) th.style.minWidth = `${widths[i]}px`;
+    });
   }, [first, order]);
 
   const sortBy = (column: string) => {

@@ -73,7 +73,7 @@ function Fact({ name, v, text, sel, color, strong, children }: FactProps) {
         ) : (
           <>
             {color && <i style={{ background: color }} aria-hidden="true" />}
-            <Text text={text} most={26} sel={sel} />
+            <Text text={text} most={22} sel={sel} />
           </>
         )}
       </dd>

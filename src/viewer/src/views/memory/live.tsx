@@ -14,6 +14,7 @@ import { Panel } from "../../ui/panel";
 import { printable } from "../../ui/text";
 import { Value } from "../../ui/value";
 import { moment } from "./axis";
+import { DeviceChoice } from "./choice";
 import { ABOVE, paintLife, paintLive, paintPeak, paintSteps, type Stretch } from "./paint";
 import { type Area, TimePlot } from "./plot";
 import { fromEvents, fromLevels, type Live, peakState, stateAt, topOf } from "./series";
@@ -90,13 +91,7 @@ export function LivePanel({ of, whole, window, onZoom, peak: common, atPeak, cho
   const tools = (
     <div class="tools">
       {devices.length > 1 && (
-        <div class="segmented" role="group" aria-label="Device">
-          {[null, ...devices].map((d) => (
-            <button key={d ?? ""} type="button" aria-pressed={device === d} onClick={() => go({ device: d ?? undefined })}>
-              {d === null ? "all devices" : printable(d)}
-            </button>
-          ))}
-        </div>
+        <DeviceChoice label="Device" devices={devices} chosen={device} onChoose={(d) => go({ device: d ?? undefined })} all="all devices" />
       )}
       <div class="segmented" role="group" aria-label="Window of time">
         <button type="button" onClick={around} disabled={!peak} title="Zoom to the peak">

@@ -96,12 +96,14 @@ function Biggest() {
           const name = [by, table.string("dtype", row), shape && `[${shape}]`].filter(Boolean).join(" ");
           const share = table.number("share", row);
           const id = table.string("storage_id", row) ?? "";
+          const category = table.string("category", row);
           return (
             <li key={row}>
-              <i style={{ background: cssMeaning(table.string("category", row)) }} aria-hidden="true" />
+              <i style={{ background: cssMeaning(category) }} title={printable(category ?? "")} aria-hidden="true" />
               <Text text={name || id} most={44} sel={select.storage(id)} />
               <Value v={table.cell("bytes", row)} unit="bytes" />
               <span class="part">{share === null ? "" : percent(share)}</span>
+              <span class="visually-hidden">{printable(category ?? "")}</span>
             </li>
           );
         })}

@@ -13,6 +13,7 @@ import { DataTable } from "../../ui/data_table";
 import { Qualified } from "../../ui/level";
 import { Empty, Panel } from "../../ui/panel";
 import { printable } from "../../ui/text";
+import { DeviceChoice } from "./choice";
 import { type Area, TimePlot } from "./plot";
 import type { Span } from "./window";
 
@@ -42,14 +43,8 @@ export function Physical({ whole, window, onZoom }: Props) {
       </Panel>
     );
   }
-  const tools = devices.length > 1 && (
-    <div class="segmented" role="group" aria-label="Device or allocator">
-      {devices.map((d) => (
-        <button key={d} type="button" aria-pressed={d === device} onClick={() => go({ pdev: d }, "replace")}>
-          {printable(d)}
-        </button>
-      ))}
-    </div>
+  const tools = devices.length > 1 && device !== undefined && (
+    <DeviceChoice label="Device or allocator" devices={devices} chosen={device} onChoose={(d) => go({ pdev: d ?? undefined }, "replace")} />
   );
   return (
     <Panel
