@@ -15,7 +15,7 @@ import { Value } from "./value";
 export interface ColumnSpec {
   name: string;
   label?: string;
-  /** Drawn in the heading beside the label: an axis that the cells share. */
+  /** Drawn in the heading in place of the label: an axis that the cells share. */
   head?: ComponentChildren;
   unit?: string;
   /** Tooltip of the heading; by default the column's meaning. */
@@ -194,7 +194,8 @@ export function DataTable(props: Props) {
                   >
                     {column ? (
                       <button type="button" onClick={() => sortBy(spec.name)} title={meaning && printable(meaning)}>
-                        {text}
+                        {spec.head ? <span class="visually-hidden">{text}</span> : text}
+                        {spec.head}
                         {by && (
                           <span class="arrow" aria-hidden="true">
                             {by.descending ? "↓" : "↑"}

@@ -1,8 +1,0 @@
-// The Compare view, until it is drawn: a panel that says so.
-// In: nothing. Out: `View`. Left to neighbours: everything.
-
-import { Empty } from "../ui/panel";
-
-export function View() {
-  return <Empty title="Compare" reason="This view is not drawn yet." />;
-}
