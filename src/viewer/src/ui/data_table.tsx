@@ -128,6 +128,16 @@ export function DataTable(props: Props) {
     });
   }, [first, order]);
 
+  // A panel that becomes narrower, as beside the details, measures its columns anew.
+  useEffect(() => {
+    let width = 0;
+    const watch = new ResizeObserver((entries) => {
+      if (width > (width = entries[0]!.contentRect.width)) for (const th of box.current!.querySelectorAll<HTMLElement>("thead th")) th.style.minWidth = "";
+    });
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+
   const sortBy = (column: string) => {
     const text = !isNumber(table.columns.get(column));
     let next: Sort | null = { column, descending: !text };
