@@ -132,7 +132,7 @@ export function DataTable(props: Props) {
   useEffect(() => {
     let width = 0;
     const watch = new ResizeObserver((entries) => {
-      if (width > (width = entries[0]!.contentRect.width)) for (const th of box.current!.querySelectorAll<HTMLElement>("thead th")) th.style.minWidth = "";
+      if (width > (width = entries[0]!.contentRect.width)) for (const th of box.current?.querySelectorAll<HTMLElement>("thead th") ?? []) th.style.minWidth = "";
     });
     watch.observe(box.current!);
     return () => watch.disconnect();
