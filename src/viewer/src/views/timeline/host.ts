@@ -197,25 +197,31 @@ interface Split extends Map<number, Int32Array> {
 
 /** Rows of each thread in order of time; Infinity: the thread is not known. Rows without a start are left out. */
 function byThread(threads: Float64Array, start: Float64Array, order: (a: number, b: number) => number): Split {
-  const counts = new Map<number, number>();
-  let skipped = 0;
-  for (let i = 0; i < start.length; i++) {
-    if (Number.isNaN(start[i]!)) skipped++;
-    else {
-      const key = Number.isNaN(threads[i]!) ? Infinity : threads[i]!;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
-  }
   const parts = new Map<number, Int32Array>() as Split;
-  parts.skipped = skipped;
-  const filled = new Map<number, number>();
-  for (const [key, n] of counts) parts.set(key, new Int32Array(n));
-  for (let i = 0; i < start.length; i++) {
-    if (Number.isNaN(start[i]!)) continue;
-    const key = Number.isNaN(threads[i]!) ? Infinity : threads[i]!;
-    const place = filled.get(key) ?? 0;
-    parts.get(key)![place] = i;
-    filled.set(key, place + 1);
+  parts.skipped = 0;
+  const n = start.length;
+  const keyOf = (i: number) => (Number.isNaN(threads[i]!) ? Infinity : threads[i]!);
+  // Rows of a thread come together, or nearly so: each run of them is one step.
+  const runs = new Map<number, [from: number, to: number][]>();
+  for (let i = 0; i < n; ) {
+    const key = keyOf(i);
+    let to = i;
+    while (to < n && keyOf(to) === key && !Number.isNaN(start[to]!)) to++;
+    if (to === i) {
+      parts.skipped++;
+      i++;
+      continue;
+    }
+    const known = runs.get(key);
+    if (known) known.push([i, to]);
+    else runs.set(key, [[i, to]]);
+    i = to;
+  }
+  for (const [key, of] of runs) {
+    const part = new Int32Array(of.reduce((sum, [from, to]) => sum + to - from, 0));
+    let place = 0;
+    for (const [from, to] of of) for (let i = from; i < to; i++) part[place++] = i;
+    parts.set(key, part);
   }
   for (const part of parts.values()) {
     let ordered = true;

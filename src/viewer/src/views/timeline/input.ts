@@ -58,7 +58,7 @@ export function listen(chart: Chart, lanes: HTMLCanvasElement, head: HTMLCanvasE
   const brushTo = (x0: number, x1: number) => {
     const [a, b] = [chart.timeAt(Math.max(0, Math.min(x0, x1))), chart.timeAt(Math.min(chart.width, Math.max(x0, x1)))];
     chart.brush = { from: a, to: b };
-    chart.request();
+    chart.point(null, 0);
   };
 
   on<PointerEvent>(lanes, "pointerdown", (event) => {

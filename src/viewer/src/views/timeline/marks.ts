@@ -4,7 +4,7 @@
 
 import type { Table } from "../../data/table";
 import { bytes, count, duration, percent } from "../../ui/format";
-import { printable } from "../../ui/text";
+import { printable, short } from "../../ui/text";
 import { locate, parse, select } from "../../state/selection";
 import { groupOf, KINDS, type Kind, MERGED, OPEN, type Plane, TIMELESS } from "./model";
 
@@ -28,8 +28,17 @@ export function kindOf(plane: Plane, mark: number): Kind {
   return KINDS[plane.kind[mark]!]!;
 }
 
+/** Rows that a mark stands for. */
+export function standsFor(plane: Plane, mark: number): number {
+  if (!(plane.flags[mark]! & MERGED)) return 1;
+  return plane.tables[kindOf(plane, mark)]!.number("merged", plane.source[mark]!) ?? 1;
+}
+
+/** Its name; a mark of several has that of the longest, and says so. */
 export function nameOf(plane: Plane, mark: number): string {
-  return plane.names[plane.name[mark]!]!;
+  const name = plane.names[plane.name[mark]!]!;
+  const more = standsFor(plane, mark) - 1;
+  return more > 0 ? `${name} and ${count(more)} more` : name;
 }
 
 /** Null: a mark of several rows has no id. */
@@ -108,9 +117,12 @@ const NOUNS: Record<Kind, [one: string, several: string]> = {
 
 export function noun(plane: Plane, mark: number): string {
   const kind = kindOf(plane, mark);
-  const merged = plane.flags[mark]! & MERGED ? (plane.tables[kind]!.number("merged", plane.source[mark]!) ?? 1) : 1;
+  const merged = standsFor(plane, mark);
   return merged > 1 ? `${count(merged)} ${NOUNS[kind][1]}` : NOUNS[kind][0];
 }
+
+/** Letters of a name in the box beside the pointer; the details have all of them. */
+const LONGEST = 240;
 
 export interface Said {
   name: string;
@@ -142,7 +154,7 @@ export function describe(plane: Plane, mark: number, bound: string | null): Said
   if (flags & MERGED) {
     const summed = cell("summed_ns");
     const shorter = bound ? ` shorter than ${bound}` : "";
-    notes.push(`Stands for ${noun(plane, mark)}${shorter}; the longest is ${nameOf(plane, mark)}.`);
+    notes.push(`Stands for ${noun(plane, mark)}${shorter}; the longest is ${short(plane.names[plane.name[mark]!]!, 80)}.`);
     lines.push(["In all", summed === null ? "not recorded" : timed(summed)], ["From first to last", timed(length)]);
   } else if (flags & OPEN) {
     lines.push(["Duration", "not known"]);
@@ -182,5 +194,5 @@ export function describe(plane: Plane, mark: number, bound: string | null): Said
     if (moved !== null) lines.push(["Moved", bytes(moved)]);
   }
   if (!plane.host) notes.push("On its own clock, not aligned with the host.");
-  return { name: nameOf(plane, mark), what, lines, notes };
+  return { name: short(nameOf(plane, mark), LONGEST), what, lines, notes };
 }

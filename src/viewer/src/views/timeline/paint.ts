@@ -6,6 +6,7 @@
 
 import { duration } from "../../ui/format";
 import { groupAt, type Layout, rowTop } from "./layout";
+import { nameOf } from "./marks";
 import { groupOf, MERGED, OPEN, type Plane, TIMELESS } from "./model";
 import { type Fill, LEVELS, type Palette } from "./palette";
 import type { Range } from "./range";
@@ -189,15 +190,15 @@ function label(c: Context, scene: Scene, i: number, left: number, right: number,
   const fills = palette.fills[scene.tones[i]!]!;
   const room = right - left - 2 * PAD;
   const flags = plane.flags[i]!;
-  const name = plane.names[plane.name[i]!]!;
+  const merged = flags & MERGED;
+  const name = merged ? nameOf(plane, i) : plane.names[plane.name[i]!]!;
   const text = fitted(c, name, room);
   if (text === "") return;
-  const merged = flags & MERGED;
   c.fillStyle = dim ? palette.soft : merged ? palette.text : light ? fills.onLight : fills.onSolid;
   c.fillText(text, left + PAD, y + 0.5);
   if (dim || text !== name) return;
   const after = measure(c, text) + 8;
-  const more = flags & OPEN ? "never closed" : flags & TIMELESS ? "" : merged ? "merged" : duration(plane.end[i]! - plane.start[i]!);
+  const more = flags & OPEN ? "never closed" : flags & TIMELESS || merged ? "" : duration(plane.end[i]! - plane.start[i]!);
   if (more === "" || after + measure(c, more) > room) return;
   c.globalAlpha = 0.72;
   c.fillText(more, left + PAD + after, y + 0.5);

@@ -99,7 +99,8 @@ export function PlanePanel(props: Props) {
           return;
         }
         if (last?.mark !== mark) last = { mark, said: describe(plane, mark, bound) };
-        tooltip.show(last.said, x, y, { width: made.width, height: Math.max(scroller.current.clientHeight, 300) });
+        const below = innerHeight - scroller.current.getBoundingClientRect().top;
+        tooltip.show(last.said, x, y, { width: made.width, height: below - 8 });
       },
     });
     return made;

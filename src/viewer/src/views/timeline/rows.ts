@@ -11,11 +11,14 @@ export class Rows {
   /** Puts a mark into a row. */
   set(row: number, end: number): void {
     while (row >= this.size) this.grow();
+    const { least, most } = this;
     let node = this.size + row;
-    this.least[node] = this.most[node] = end;
+    least[node] = most[node] = end;
     for (node >>= 1; node > 0; node >>= 1) {
-      this.least[node] = Math.min(this.least[2 * node]!, this.least[2 * node + 1]!);
-      this.most[node] = Math.max(this.most[2 * node]!, this.most[2 * node + 1]!);
+      const a = 2 * node;
+      const b = a + 1;
+      least[node] = least[a]! < least[b]! ? least[a]! : least[b]!;
+      most[node] = most[a]! > most[b]! ? most[a]! : most[b]!;
     }
   }
 

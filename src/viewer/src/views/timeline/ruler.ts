@@ -37,7 +37,7 @@ export function ruler({ from, to }: Range, width: number): Ruler {
   let digits = 0;
   if (larger !== "" && to >= 2 * thousand) {
     // 1.5 ms reads better than 1,500 µs; 4 ms + 303 µs better than 4,303 µs.
-    if (every >= thousand / 10) [size, unit, digits] = [thousand, larger, every % thousand === 0 ? 0 : 1];
+    if (every >= thousand / 10 && to < 100 * thousand) [size, unit, digits] = [thousand, larger, every % thousand === 0 ? 0 : 1];
     else if (from >= thousand) base = Math.floor(from / thousand) * thousand;
   }
   const ticks: Ruler["ticks"] = [];

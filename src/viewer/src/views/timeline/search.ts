@@ -46,11 +46,12 @@ function byId(plane: Plane, text: string, flags: Uint8Array): void {
     const prefix = ID_PREFIX[kind];
     if (!table || !possible(prefix, text, kind === "op")) return;
     const [first, second] = idColumns(kind, table);
-    // Many operations share a span, and most a place in it: each number is looked at once.
-    const spans = new Map<number, boolean>();
+    // Neighbours share a span, and most operations a place in it: text of a number is made when it changes.
     const places = new Map<number, boolean>();
     const inSpan = (a: number) => (colon < 0 ? `${prefix}${a}`.includes(text) : `${prefix}${a}`.endsWith(text.slice(0, colon)));
     const inPlace = (b: number) => (colon < 0 ? `${b}`.includes(text) : `${b}`.startsWith(text.slice(colon + 1)));
+    let last = NaN;
+    let ofSpan = false;
     for (let i = 0; i < plane.count; i++) {
       if (plane.kind[i] !== k || flags[i] || plane.flags[i]! & MERGED) continue;
       const row = plane.source[i]!;
@@ -58,8 +59,9 @@ function byId(plane: Plane, text: string, flags: Uint8Array): void {
       if (Number.isNaN(a)) continue;
       if (!second) flags[i] = `${prefix}${a}`.includes(text) ? 1 : 0;
       else {
-        const x = once(spans, a, inSpan);
-        if (colon < 0 ? x || once(places, second[row]!, inPlace) : x && once(places, second[row]!, inPlace)) flags[i] = 1;
+        if (a !== last) ofSpan = inSpan((last = a));
+        const found = colon < 0 ? ofSpan || once(places, second[row]!, inPlace) : ofSpan && once(places, second[row]!, inPlace);
+        if (found) flags[i] = 1;
       }
     }
   });
