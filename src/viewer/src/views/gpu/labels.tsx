@@ -9,6 +9,7 @@ import { useRoute } from "../../state/route";
 import { select } from "../../state/selection";
 import { count, plural } from "../../ui/format";
 import { Panel } from "../../ui/panel";
+import { SqlButton } from "../../ui/sql";
 import { Stack } from "../../ui/stack";
 import { Value } from "../../ui/value";
 import { Rows } from "./list";
@@ -103,7 +104,9 @@ export function Unlabelled() {
       )}
       {table && gaps.table && (
         <>
-          <h3 class="sub">Work that belongs to no label</h3>
+          <h3 class="sub">
+            Work that belongs to no label <SqlButton query="gpu_attribution_gaps" />
+          </h3>
           <Rows
             table={gaps.table}
             label="GPU work that belongs to no label of the program"
