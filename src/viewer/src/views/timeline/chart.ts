@@ -134,20 +134,21 @@ export class Chart {
   }
 
   /** Marks a selection; `show`: moves as little as brings it into view. */
-  mark(mark: number, show: boolean): void {
+  mark(mark: number, show: boolean, inTime = true): void {
     this.selected = mark;
-    if (mark >= 0 && show) this.reveal(mark);
+    if (mark >= 0 && show) this.reveal(mark, inTime);
     this.request();
   }
 
-  reveal(mark: number): void {
+  /** Brings a mark into sight; `inTime` false: its row alone. */
+  reveal(mark: number, inTime = true): void {
     const { plane, parts } = this;
-    this.setView(ranges.reveal(this.view, plane.start[mark]!, plane.end[mark]!, plane));
+    if (inTime) this.setView(ranges.reveal(this.view, plane.start[mark]!, plane.end[mark]!, plane));
     if (!parts) return;
     const top = rowTop(this.layout, plane, plane.rowOf[mark]!);
     const seen = parts.scroller.clientHeight;
-    if (top < this.scroll) parts.scroller.scrollTop = top - 8;
-    else if (top + ROW > this.scroll + seen) parts.scroller.scrollTop = top + ROW + 8 - seen;
+    // Out of sight it comes to the middle, so that what is above and below it is seen as well.
+    if (top < this.scroll || top + ROW > this.scroll + seen) parts.scroller.scrollTop = top - seen / 2;
   }
 
   isFolded(mark: number): boolean {

@@ -66,6 +66,8 @@ export function PlanePanel(props: Props) {
   const own = useRef<string | undefined>(undefined);
   /** What the address says of this plane, as far as it was followed. */
   const followed = useRef<Range | null>(rangeOf(route, plane));
+  /** The address has just said what is in view: a selection in it does not move that. */
+  const placed = useRef(false);
   const bound = useMemo(() => boundOf(queries), [plane]);
   const about = useMemo(() => summary(plane), [plane]);
 
@@ -113,6 +115,7 @@ export function PlanePanel(props: Props) {
     if (given) chart.setView(given, false);
     else if (mark >= 0) chart.setView(fit(plane.start[mark]!, plane.end[mark]!, 2, plane), false);
     followed.current = given;
+    placed.current = given !== null;
     const detach = chart.attach(parts);
     const deaf = listen(chart, parts.lanes, parts.head);
     props.onChart(plane, chart);
@@ -133,6 +136,7 @@ export function PlanePanel(props: Props) {
     const was = followed.current;
     if (asked?.from === was?.from && asked?.to === was?.to) return;
     followed.current = asked;
+    placed.current = asked !== null;
     chart.setView(asked ?? home(plane), false);
     props.onView();
   }, [chart, asked?.from, asked?.to]);
@@ -147,12 +151,15 @@ export function PlanePanel(props: Props) {
       chart.fold(open);
       setFolded(open);
     }
-    chart.mark(selected, !mine);
+    chart.mark(selected, !mine, !placed.current);
     if (selected >= 0) {
       const { name, what, lines } = describe(plane, selected, bound);
       setSaid(`${name}, ${what}, ${lines.map(([label, text]) => `${label} ${text}`).join(", ")}`);
     } else setSaid("");
   }, [chart, selected]);
+  useEffect(() => {
+    placed.current = false;
+  });
 
   const onScroll = () => {
     const el = scroller.current!;
