@@ -39,7 +39,7 @@ export function View() {
       </Panel>
       <Notes c={c} />
       <Cohorts c={c} />
-      <div class="filters" role="search" aria-label="Rows of the lists below">
+      <div class="narrow" role="search" aria-label="Rows of the lists below">
         <input
           type="search"
           data-search
@@ -64,7 +64,7 @@ export function View() {
       <Order c={c} />
       <Opinions c={c} />
       <Needed c={c} />
-      <Runs c={c} filter={filter} />
+      <Runs c={c} />
       <Numbers />
     </div>
   );

@@ -31,14 +31,20 @@ const SIGN: Record<string, string> = {
 export function Lead({ c }: { c: Comparison }) {
   const [first, rest] = verdict(c);
   const workload = c.identity?.workload_id;
+  // Whatever the time says, it is of another computation then.
+  const other = c.cautions.some((caution) => caution.code === "non_finite_changed");
+  const tone = other ? "bad" : (TONE[c.verdict] ?? "");
   return (
-    <section class={`panel lead ${TONE[c.verdict] ?? ""}`} aria-labelledby="verdict">
+    <section class={`panel lead ${tone}`} aria-labelledby="verdict">
       <div class="body">
         <p class="soft">
           {workload !== undefined && <>{short(String(workload), 80)} · </>}
           {runsCompared(c)}
           {c.verification === "unverified_traces" && " · raw traces, not verified"}
-          <span class={`badge ${TONE[c.verdict] ?? ""}`}>{SIGN[c.verdict] ?? printable(c.verdict)}</span>
+          <span class={`badge ${tone}`}>
+            {SIGN[c.verdict] ?? printable(c.verdict)}
+            {other && ", and other values"}
+          </span>
         </p>
         <h2 id="verdict">{printable(first)}</h2>
         {rest !== "" && <p class="basis">{printable(capital(rest))}</p>}

@@ -106,7 +106,7 @@ export function Picture({ c }: { c: Comparison }) {
         ))}
         {joined(shown).map(([a, b]) => {
           const [p, q] = [at(a), at(b)];
-          return <path key={a.place} class={mate !== null && a.run.pair_id === mate ? "pair hot" : "pair"} d={`M${p.x} ${p.y}L${q.x} ${q.y}`} />;
+          return <path key={a.place} class={mate !== null && a.run.pair_id === mate ? "joins hot" : "joins"} d={`M${p.x} ${p.y}L${q.x} ${q.y}`} />;
         })}
         <Medians c={c} end={end} y={y} />
         {shown.map((d) => {
@@ -118,7 +118,7 @@ export function Picture({ c }: { c: Comparison }) {
             </g>
           );
         })}
-        <Called dots={shown.filter((d) => d.apart)} at={at} end={end} />
+        <Called dots={shown} at={at} end={end} />
       </svg>
       <p class="told" role="status">
         {told ? (
@@ -204,11 +204,15 @@ function Medians({ c, end, y }: { c: Comparison; end: number; y: (ns: number) =>
 
 /** Runs that stand apart by their places, each beside its ring where nothing else is. */
 function Called({ dots, at, end }: { dots: Dot[]; at: (d: Dot) => { x: number; y: number }; end: number }) {
-  if (dots.length > CALLED) return null;
-  const taken = dots.map((d) => ({ from: at(d).x - 11, to: at(d).x + 11, y: at(d).y }));
+  const apart = dots.filter((d) => d.apart);
+  if (apart.length > CALLED) return null;
+  const taken = dots.map((d) => {
+    const half = d.apart ? 11 : 6;
+    return { from: at(d).x - half, to: at(d).x + half, y: at(d).y };
+  });
   return (
     <>
-      {dots.map((d) => {
+      {apart.map((d) => {
         const { x, y } = at(d);
         const text = `run ${d.place}`;
         const wide = text.length * 7;

@@ -14,7 +14,7 @@ import { type Comparison, dotsOf } from "./document";
 import { Key } from "./marks";
 import { runTable } from "./tables";
 
-export function Runs({ c, filter }: { c: Comparison; filter: string }) {
+export function Runs({ c }: { c: Comparison }) {
   const [route, go] = useRoute();
   const table = runTable(c);
   const columns = useMemo((): ColumnSpec[] => {
@@ -62,7 +62,6 @@ export function Runs({ c, filter }: { c: Comparison; filter: string }) {
         table={table}
         columns={columns}
         label="Runs"
-        filter={filter}
         selected={selection?.kind === "row" && selection.block === table.name ? selection.row : undefined}
         onSelect={(row) => go({ sel: select.row(table.name, row) })}
         maxRows={20}

@@ -8,7 +8,8 @@ export function useWidth(least: number): [RefObject<HTMLDivElement>, number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(least);
   useLayoutEffect(() => {
-    const el = box.current!;
+    const el = box.current;
+    if (!el) return;
     const measure = () => setWidth(Math.max(least, Math.floor(el.clientWidth)));
     measure();
     const observer = new ResizeObserver(measure);

@@ -90,12 +90,20 @@ function Drawn({ flow }: { flow: Flow }) {
     wanted.current = null;
     api.current?.show(layout.boxes[place]!);
   });
+  // What was opened or closed keeps the eye: its first node, or the one that it became.
+  const turning = useRef(-1);
+  const turnedTo = turning.current < 0 ? undefined : view.nodes.find((n) => n.span >= 0 && spans.within(n.span, turning.current));
+  useEffect(() => {
+    turning.current = -1;
+    if (turnedTo) reach(turnedTo.key);
+  }, [view]);
   const reach = (key: string) => {
     setCurrent(key);
     wanted.current = key;
   };
 
   const turn = (row: number) => {
+    turning.current = row;
     const id = String(spans.ids[row]);
     const list = turned.split(",").filter(Boolean);
     const next = list.includes(id) ? list.filter((x) => x !== id) : [...list, id];
@@ -146,7 +154,8 @@ function Drawn({ flow }: { flow: Flow }) {
     download(svgText(shown, layout.width, layout.height, "data flow"), fileName("data-flow"));
   };
   const info = store.info("flow");
-  const start = layout.boxes[view.nodes.findIndex((n) => n.key === selected)] ?? null;
+  const first = turnedTo?.key ?? selected;
+  const start = layout.boxes[view.nodes.findIndex((n) => n.key === first)] ?? null;
   return (
     <>
       <Toolbar mode="flow" api={api} found={words.length > 0 ? hit.filter(Boolean).length : null} what="operations, tensors" onNext={next} onExport={save}>
@@ -157,7 +166,7 @@ function Drawn({ flow }: { flow: Flow }) {
           width={layout.width}
           height={layout.height}
           label="Data flow. Arrow keys follow tensors up and down, Enter selects, Space opens a span, Backspace closes it."
-          of={`${route.in ?? ""} ${route.near ?? ""} ${route.steps ?? ""} ${turned} ${view.page}`}
+          of={`${route.in ?? ""} ${route.near ?? ""} ${route.steps ?? ""} ${turned} ${view.page} ${inputs}`}
           draw={draw}
           onPick={pick}
           onKey={onKey}
@@ -198,9 +207,8 @@ function names(flow: Flow, members: number[]): string[] {
 /** What a node selects: its operation, or the first row of data flow that names it. */
 function selOf(flow: Flow, node: number): string | null {
   if (node < 0) return null;
-  const row = flow.opRow[node]!;
-  const index = row < 0 ? null : flow.ops!.number("op_index", row);
-  if (index !== null) return select.op(flow.ops!.cell("span_id", row), index);
+  const sel = flow.selOf(node);
+  if (sel !== null) return sel;
   return flow.flowRow[node]! < 0 ? null : select.row("flow", flow.flowRow[node]!);
 }
 

@@ -61,6 +61,8 @@ export function svgText(picture: VNode, width: number, height: number, about: st
 }
 
 function copied(from: SVGElement): SVGElement | null {
+  // What closes something has no place in a file; what says that there is more below has.
+  if (from.matches(".pill.open")) return null;
   const looks = getComputedStyle(from);
   if (looks.display === "none" || looks.visibility === "hidden") return null;
   const clear = (value: string) => value === "none" || value === "rgba(0, 0, 0, 0)";

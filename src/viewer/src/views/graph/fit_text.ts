@@ -2,7 +2,7 @@
 // In: a text of the trace, a width. Out: what to draw. Left to neighbours: drawing it as a text node.
 // Measured once a text and font: a thousand names cost some milliseconds.
 
-import { printable } from "../../ui/text";
+import { short } from "../../ui/text";
 
 export const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
@@ -29,8 +29,8 @@ export function widthOf(text: string, size: number, weight = 400): number {
 
 export function fitText(raw: string, room: number, size: number, weight = 400): string {
   // Nothing longer than this is read in a box, and measuring a megabyte takes its time.
-  const text = printable(raw.length > 400 ? raw.slice(0, 400) : raw);
-  if (raw.length <= 400 && widthOf(text, size, weight) <= room) return text;
+  const text = short(raw.length > 1000 ? raw.slice(0, 300) + raw.slice(-300) : raw, 200);
+  if (widthOf(text, size, weight) <= room) return text;
   const letters = [...text];
   let low = 0;
   let high = letters.length - 1;

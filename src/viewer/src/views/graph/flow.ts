@@ -5,6 +5,7 @@
 // the operation that made the second, or, where none did, through a node of its own.
 
 import type { Table } from "../../data/table";
+import { select } from "../../state/selection";
 import type { Spans } from "./spans";
 
 export class Flow {
@@ -51,49 +52,51 @@ export class Flow {
     const seqs = flow.num("seq").values;
 
     // Nodes: operations of the page, and of the flow whose operations were merged; edges, each one at first.
-    const seq: number[] = [];
-    const opRows: number[] = [];
-    const flowRows: number[] = [];
-    const link: number[] = [];
+    const most = (ops?.rows ?? 0) + flow.rows;
+    const seq = new Float64Array(most);
+    const opRows = new Int32Array(most).fill(-1);
+    const flowRows = new Int32Array(most).fill(-1);
+    const link = new Uint8Array(most);
     const bySeq = new Map<number, number>();
-    const add = (s: number, op: number, row: number, edge: number) => {
-      seq.push(s);
-      opRows.push(op);
-      flowRows.push(row);
-      link.push(edge);
-      return seq.length - 1;
-    };
+    let size = 0;
     if (ops) {
       const { values } = ops.num("seq");
-      for (let i = 0; i < ops.rows; i++) if (!Number.isNaN(values[i]!)) bySeq.set(values[i]!, add(values[i]!, i, -1, 0));
+      for (let i = 0; i < ops.rows; i++) {
+        if (Number.isNaN(values[i]!)) continue;
+        seq[size] = values[i]!;
+        opRows[size] = i;
+        bySeq.set(values[i]!, size++);
+      }
     }
     const nodeOf = new Int32Array(flow.rows);
     for (let i = 0; i < flow.rows; i++) {
-      if (isEdge[i]) {
-        nodeOf[i] = add(seqs[i]!, -1, i, 1);
-        continue;
+      let node = isEdge[i] ? undefined : bySeq.get(seqs[i]!);
+      if (node === undefined) {
+        node = size++;
+        seq[node] = seqs[i]!;
+        link[node] = isEdge[i]!;
+        if (!isEdge[i]) bySeq.set(seqs[i]!, node);
       }
-      let node = bySeq.get(seqs[i]!);
-      if (node === undefined) bySeq.set(seqs[i]!, (node = add(seqs[i]!, -1, i, 0)));
-      else if (flowRows[node]! < 0) flowRows[node] = i;
+      if (flowRows[node]! < 0) flowRows[node] = i;
       nodeOf[i] = node;
     }
-    const order = Array.from(seq.keys()).sort((a, b) => seq[a]! - seq[b]! || a - b);
-    const place = new Int32Array(order.length);
+    const order = inOrder(size, (a, b) => seq[a]! - seq[b]! || a - b);
+    const place = new Int32Array(size);
     order.forEach((old, now) => (place[old] = now));
     for (let i = 0; i < flow.rows; i++) nodeOf[i] = place[nodeOf[i]!]!;
-    const arranged = (values: number[]) => Int32Array.from(order, (old) => values[old]!);
-    this.size = order.length;
+    this.size = size;
     this.seq = Float64Array.from(order, (old) => seq[old]!);
-    this.opRow = arranged(opRows);
-    this.flowRow = arranged(flowRows);
+    this.opRow = order.map((old) => opRows[old]!);
+    this.flowRow = order.map((old) => flowRows[old]!);
     this.link = Uint8Array.from(order, (old) => link[old]!);
-    this.output = new Int32Array(this.size).fill(-1);
+    this.output = new Int32Array(size).fill(-1);
 
     // Who made what: rows in the order of recording, the inputs of an operation before its output.
-    const rows = Array.from({ length: flow.rows }, (_, i) => i).sort((a, b) => nodeOf[a]! - nodeOf[b]!);
+    const rows = inOrder(flow.rows, (a, b) => nodeOf[a]! - nodeOf[b]! || a - b);
     const producer = new Int32Array(tensors.length).fill(-1);
-    const entries: [node: number, tensor: number, from: number, recorded: number][] = [];
+    const [taker, taken, maker] = [new Int32Array(flow.rows), new Int32Array(flow.rows), new Int32Array(flow.rows)];
+    const recorded = new Uint8Array(flow.rows);
+    let n = 0;
     for (let i = 0; i < rows.length; ) {
       const node = nodeOf[rows[i]!]!;
       let end = i;
@@ -105,7 +108,10 @@ export class Flow {
         const tensor = from[rows[j]!]!;
         const source = producer[tensor]!;
         if (tied && source === made) continue;
-        entries.push([tied ? made : node, tensor, source, this.link[node]!]);
+        taker[n] = tied ? made : node;
+        taken[n] = tensor;
+        maker[n] = source;
+        recorded[n++] = this.link[node]!;
       }
       if (!tied) {
         this.output[node] = target;
@@ -113,12 +119,11 @@ export class Flow {
       }
       i = end;
     }
-    const n = entries.length;
-    entries.sort((a, b) => a[0] - b[0]);
-    this.inNode = Int32Array.from(entries, (e) => e[0]);
-    this.inTensor = Int32Array.from(entries, (e) => e[1]);
-    this.inFrom = Int32Array.from(entries, (e) => e[2]);
-    this.inRecorded = Uint8Array.from(entries, (e) => e[3]);
+    const byTaker = inOrder(n, (a, b) => taker[a]! - taker[b]! || a - b);
+    this.inNode = byTaker.map((e) => taker[e]!);
+    this.inTensor = byTaker.map((e) => taken[e]!);
+    this.inFrom = byTaker.map((e) => maker[e]!);
+    this.inRecorded = Uint8Array.from(byTaker, (e) => recorded[e]!);
     this.inStart = starts(this.inNode, this.size);
     this.outStart = starts(this.inFrom, this.size);
     this.outEntry = new Int32Array(n);
@@ -168,6 +173,23 @@ export class Flow {
     return -1;
   }
 
+  /** The operation that made a tensor, or the first that took it; -1: none. */
+  around(tensor: string): number {
+    const code = this.tensors.indexOf(tensor);
+    if (code < 0) return -1;
+    const maker = this.output.indexOf(code);
+    if (maker >= 0 && !this.link[maker]) return maker;
+    const entry = this.inTensor.indexOf(code);
+    return entry < 0 || this.link[this.inNode[entry]!] ? -1 : this.inNode[entry]!;
+  }
+
+  /** What selects an operation; null: the page does not have its row. */
+  selOf(node: number): string | null {
+    const row = this.opRow[node] ?? -1;
+    const index = row < 0 ? null : this.ops!.number("op_index", row);
+    return index === null ? null : select.op(this.ops!.cell("span_id", row), index);
+  }
+
   name(node: number): string {
     if (this.link[node]) return this.tensors[this.output[node]!] ?? "edge";
     if (this.opRow[node]! >= 0) return this.ops!.string("name", this.opRow[node]!) ?? "operation";
@@ -189,6 +211,17 @@ export class Flow {
   bytes(node: number): number | null {
     return this.opRow[node]! < 0 ? null : this.ops!.number("output_dense_bytes", this.opRow[node]!);
   }
+}
+
+/** 0 to size in an order: most often they are in it already. */
+function inOrder(size: number, compare: (a: number, b: number) => number): Int32Array {
+  const all = new Int32Array(size);
+  let sorted = true;
+  for (let i = 0; i < size; i++) {
+    all[i] = i;
+    if (i > 0 && sorted && compare(i - 1, i) > 0) sorted = false;
+  }
+  return sorted ? all : all.sort(compare);
 }
 
 function starts(values: Int32Array, size: number): Int32Array {

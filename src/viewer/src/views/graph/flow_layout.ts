@@ -35,7 +35,7 @@ export const WIDE = 232;
 export const HIGH = 38;
 export const SMALL = 24;
 /** Steps of lines between layers that a layout has time for: 300 nodes in half a second. */
-const STEPS = 900;
+const STEPS = 600;
 
 const SIDE_MOST = 132;
 const SIDE_GAP = 16;

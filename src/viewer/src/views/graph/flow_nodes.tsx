@@ -12,7 +12,7 @@ import type { Flow } from "./flow";
 import { type FlowLayout, HIGH, isMain, WIDE } from "./flow_layout";
 import type { FlowLine, FlowNode, FlowView } from "./flow_view";
 import type { Level } from "./stage";
-import type { Marks } from "./tree_nodes";
+import { both, type Marks } from "./tree_nodes";
 
 export interface Picture {
   flow: Flow;
@@ -25,6 +25,9 @@ export interface Picture {
   /** Whether the box of a span can be closed: around one operation there are boxes that cannot. */
   closes: (span: number) => boolean;
 }
+
+/** Names in titles: the whole of most, and the ends of what is longer. */
+const called = (name: string) => short(name, 300);
 
 const PAD = 12;
 const SMALL_PAD = 10;
@@ -59,7 +62,7 @@ export function drawFlow(picture: Picture, level: Level, marks: Marks): VNode {
           class={`cluster${depth % 2 ? " odd" : ""}${marks.selected === `grp:${flow.spans.ids[span]}` ? " selected" : ""}`}
           data-key={`box:${flow.spans.ids[span]}`}
         >
-          <title>{`${printable(flow.spans.name(span))} (s${flow.spans.ids[span]}), ${count(flow.below(span))} operations, open`}</title>
+          <title>{`${called(flow.spans.name(span))} (s${flow.spans.ids[span]}), ${count(flow.below(span))} operations, open`}</title>
           <rect class="ground" x={box.x} y={box.y} width={box.w} height={box.h} rx={8} />
           <ClusterName name={flow.spans.name(span)} box={box} level={level} />
           {level.mode === "full" && picture.closes(span) && (
@@ -85,14 +88,14 @@ export function drawFlow(picture: Picture, level: Level, marks: Marks): VNode {
         ),
       )}
       {layout.references.map((r) => (
-        <g key={`r${r.line}`} class="node outside" data-key={nodes[r.from]!.key} data-act="go" transform={`translate(${r.box.x} ${r.box.y})`}>
-          <title>{`From ${printable(nodes[r.from]!.name)}, further up: goes there`}</title>
+        <g key={`r${r.line}`} class="node kind-outside" data-key={nodes[r.from]!.key} data-act="go" transform={`translate(${r.box.x} ${r.box.y})`}>
+          <title>{`From ${called(nodes[r.from]!.name)}, further up: goes there`}</title>
           <Small name={`↑ ${nodes[r.from]!.name}`} wide={r.box.w} color={null} level={level} />
         </g>
       ))}
       {nodes.map((node, i) => {
         const box = layout.boxes[i]!;
-        const classes = ["node", node.kind];
+        const classes = ["node", `kind-${node.kind}`];
         if (node.key === marks.selected) classes.push("selected");
         if (node.key === marks.current) classes.push("current");
         if (marks.searching) classes.push(picture.hit[i] ? "hit" : "dim");
@@ -151,8 +154,8 @@ function Main({ picture, node, level }: { picture: Picture; node: FlowNode; leve
     : (flow.shape(node.members[0]!) ?? "");
   const pill = full && group ? 24 : 0;
   const room = WIDE - PAD - 8 - pill;
-  const both = time !== "" && (full || widthOf(time, small) + widthOf("mmmmm", size, 600) < room);
-  const name = fitText(node.name, both ? room - widthOf(time, small) - 8 : room, size, 600);
+  const told = time !== "" && (full || widthOf(time, small) + widthOf("mmmmm", size, 600) < room);
+  const name = fitText(node.name, told ? room - widthOf(time, small) - 8 : room, size, 600);
   const line = full ? 16.5 : HIGH / 2 + size * 0.35;
   return (
     <>
@@ -167,12 +170,12 @@ function Main({ picture, node, level }: { picture: Picture; node: FlowNode; leve
       {level.mode !== "block" && (
         <>
           {part > 0.004 && (
-            <rect class="part" style={{ fill: color }} x={PAD} y={HIGH - 5} width={(WIDE - PAD - 8) * part} height={3} rx={1.5} />
+            <rect class="portion" style={{ fill: color }} x={PAD} y={HIGH - 5} width={(WIDE - PAD - 8) * part} height={3} rx={1.5} />
           )}
           <text class="title" x={PAD} y={line} style={{ fontSize: `${size}px` }}>
             {name}
           </text>
-          {both && (
+          {told && (
             <text class="sub" x={WIDE - 8 - pill} y={line} text-anchor="end" style={{ fontSize: `${small}px` }}>
               {time}
             </text>
@@ -224,18 +227,18 @@ function lineTitle(flow: Flow, nodes: FlowNode[], line: FlowLine): string {
   const what = one >= 0 ? [flow.shape(one), flow.bytes(one) === null ? null : `${exact(flow.bytes(one), "bytes")} dense footprint`] : [];
   const facts = what.filter((t) => t !== null).join(", ");
   const how = line.recorded ? ", recorded as an edge" : "";
-  return `${printable(from.name)} → ${printable(to.name)}: ${tensorsSaid(flow, line.tensors)}${facts ? ` (${facts})` : ""}${how}`;
+  return `${called(from.name)} → ${called(to.name)}: ${tensorsSaid(flow, line.tensors)}${facts ? ` (${facts})` : ""}${how}`;
 }
 
 /** Everything a node says, in words: for a pointer on it, and for who listens. */
 export function titleOf({ flow, view, facts }: Picture, at: number): string {
   const node = view.nodes[at]!;
   const parts: string[] = [];
-  const span = node.span >= 0 ? `${printable(flow.spans.name(node.span))} (s${flow.spans.ids[node.span]})` : null;
-  const time = node.time === null ? "host time not known" : `${duration(node.time)} (${exact(node.time, "ns")})`;
+  const span = node.span >= 0 ? `${called(flow.spans.name(node.span))} (s${flow.spans.ids[node.span]})` : null;
+  const time = node.time === null ? "host time not known" : both(node.time);
   switch (node.kind) {
     case "op":
-      parts.push(printable(node.name), time);
+      parts.push(called(node.name), time);
       if (flow.shape(node.members[0]!)) parts.push(printable(flow.shape(node.members[0]!)!));
       if (span) parts.push(`in ${span}`);
       break;
@@ -243,7 +246,7 @@ export function titleOf({ flow, view, facts }: Picture, at: number): string {
       parts.push(`${span}: ${count(node.members.length)} operations, closed`, `${time} in all`);
       break;
     case "link":
-      parts.push(`tensor ${printable(node.name)}, tied by a recorded edge`);
+      parts.push(`tensor ${called(node.name)}, tied by a recorded edge`);
       break;
     case "input": {
       parts.push(`${node.tensors.length === 1 ? "tensor" : "tensors"} ${tensorsSaid(flow, node.tensors, 12)}`);
@@ -254,7 +257,7 @@ export function titleOf({ flow, view, facts }: Picture, at: number): string {
       break;
     }
     case "outside":
-      parts.push(`${printable(node.name)}, ${node.side === "before" ? "made what is taken here" : "takes what is made here"}, not in this picture`);
+      parts.push(`${called(node.name)}, ${node.side === "before" ? "made what is taken here" : "takes what is made here"}, not in this picture`);
       break;
   }
   const said = (list: string[]) => (list.length > 4 ? `${list.slice(0, 4).join(", ")} and ${count(list.length - 4)} more` : list.join(", "));

@@ -3,7 +3,7 @@
 
 import type { Route } from "../../state/route";
 import { useRoute } from "../../state/route";
-import { parse, type Selection, select } from "../../state/selection";
+import { parse, type Selection } from "../../state/selection";
 import { count } from "../../ui/format";
 import { printable, short } from "../../ui/text";
 import type { Flow } from "./flow";
@@ -42,7 +42,9 @@ export function Narrow({ flow, scope, view, selection }: Props) {
   const row =
     selection?.kind === "span" ? spans.row(selection.id) : selection?.kind === "op" ? spans.row(selection.span) : -1;
   const path = scope.kind === "span" ? spans.path(scope.row) : [];
-  const near = selection?.kind === "op" && flow.at(selection.span, selection.index) >= 0 ? selection : null;
+  const middle =
+    selection?.kind === "op" ? flow.at(selection.span, selection.index) : selection?.kind === "tensor" ? flow.around(selection.id) : -1;
+  const near = middle < 0 ? null : flow.selOf(middle);
   return (
     <>
       <nav class="scope" aria-label="Part of the data flow">
@@ -87,12 +89,12 @@ export function Narrow({ flow, scope, view, selection }: Props) {
           Inside {short(spans.name(row), 18)}
         </button>
       )}
-      {near && scope.kind !== "near" && (
+      {near && !(scope.kind === "near" && scope.node === middle) && (
         <button
           type="button"
           class="quiet framed"
-          onClick={() => go({ ...GO, near: select.op(near.span, near.index), steps: undefined })}
-          title="What is before and behind the selected operation"
+          onClick={() => go({ ...GO, near, steps: undefined })}
+          title="What is before and behind the selected operation, or that of the selected tensor"
         >
           Around the selection
         </button>

@@ -6,7 +6,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { cssMeaning } from "../../ui/colors";
 import { count, duration } from "../../ui/format";
-import { printable } from "../../ui/text";
+import { short } from "../../ui/text";
 import type { TreeNode } from "./tree_model";
 import { foundBelow } from "./tree_nodes";
 
@@ -88,7 +88,7 @@ interface ItemProps {
 }
 
 function Item({ node, top, tab, selected, onPick }: ItemProps) {
-  const name = printable(node.name);
+  const name = short(node.name, 300);
   return (
     <div
       class={`item${node.hit ? " hit" : ""}`}
@@ -99,7 +99,7 @@ function Item({ node, top, tab, selected, onPick }: ItemProps) {
       aria-expanded={node.children > 0 ? node.expanded : undefined}
       aria-selected={node.key === selected}
       tabIndex={tab ? 0 : -1}
-      style={{ top: `${top}px`, paddingLeft: `${8 + Math.min(node.depth, 12) * 13}px` }}
+      style={{ top: `${top}px`, paddingLeft: `${8 + Math.min(node.depth, 8) * 13}px` }}
       onClick={(e) => onPick(node.key, (e.target as Element).closest("[data-act]")?.getAttribute("data-act") ?? null)}
       title={name}
     >

@@ -5,7 +5,7 @@
 import type { VNode } from "preact";
 import { cssMeaning } from "../../ui/colors";
 import { count, duration, exact, percent } from "../../ui/format";
-import { printable } from "../../ui/text";
+import { printable, short } from "../../ui/text";
 import { fitText, widthOf } from "./fit_text";
 import type { Level } from "./stage";
 import type { Spans } from "./spans";
@@ -28,7 +28,7 @@ export function drawTree(nodes: TreeNode[], layout: TreeLayout, spans: Spans, le
       <path class="line" d={layout.lines.join("")} />
       {nodes.map((node, i) => {
         const { x, y } = layout.boxes[i]!;
-        const classes = ["node", node.kind];
+        const classes = ["node", `kind-${node.kind}`];
         if (node.key === marks.selected) classes.push("selected");
         if (node.key === marks.current) classes.push("current");
         if (marks.searching && node.hit) classes.push("hit");
@@ -88,7 +88,7 @@ function Words({ node, color }: { node: TreeNode; color: string }) {
       {node.share !== null && (
         <>
           <rect class="track" x={PAD} y={41} width={full} height={3} rx={1.5} />
-          <rect class="part" style={{ fill: color }} x={PAD} y={41} width={full * part(node.total)} height={3} rx={1.5} />
+          <rect class="portion" style={{ fill: color }} x={PAD} y={41} width={full * part(node.total)} height={3} rx={1.5} />
           <rect class="own" style={{ fill: color }} x={PAD} y={41} width={full * part(node.self)} height={3} rx={1.5} />
         </>
       )}
@@ -126,7 +126,7 @@ function Name({ node, scale, color }: { node: TreeNode; scale: number; color: st
       )}
       {line < HIGH / 2 && (
         <>
-          <rect class="part" style={{ fill: color }} x={PAD} y={HIGH - 9} width={(room - 2) * part(node.total)} height={5} rx={2} />
+          <rect class="portion" style={{ fill: color }} x={PAD} y={HIGH - 9} width={(room - 2) * part(node.total)} height={5} rx={2} />
           <rect class="own" style={{ fill: color }} x={PAD} y={HIGH - 9} width={(room - 2) * part(node.self)} height={5} rx={2} />
         </>
       )}
@@ -148,6 +148,12 @@ function More({ node, level }: { node: TreeNode; level: Level }) {
   );
 }
 
+/** A time as people read it, and exactly. */
+export function both(ns: number): string {
+  const [short, whole] = [duration(ns), exact(ns, "ns")];
+  return short === whole ? short : `${short} (${whole})`;
+}
+
 /** What a search finds below a closed node, where it does not find the node itself. */
 export function foundBelow(node: TreeNode): string {
   return !node.hit && node.hits > 0 && !node.expanded ? `${count(node.hits)} found` : "";
@@ -162,13 +168,13 @@ export function timesOf(node: TreeNode): string {
 /** Everything a node says, in words: for a pointer on it, and for who listens. */
 export function titleOf(node: TreeNode, spans: Spans): string {
   if (node.kind === "more") return `${node.name}: opens more of them`;
-  const parts = [printable(node.name)];
+  const parts = [short(node.name, 300)];
   if (node.kind === "span") parts[0] += ` (s${spans.ids[node.row]})`;
   else parts[0] += `: ${count(node.rows.length)} spans${node.kind === "pattern" ? " whose names differ in digits alone" : " of this name"}`;
   if (node.total === null) parts.push(timesOf(node));
   else {
     const sum = node.rows.length > 1 ? ", summed" : "";
-    parts.push(`total ${duration(node.total)} (${exact(node.total, "ns")})${sum}`);
+    parts.push(`total ${both(node.total)}${sum}`);
     if (node.self !== null) parts.push(`self ${duration(node.self)}`);
     if (node.unknown > 0) parts.push(`${count(node.unknown)} of them never closed and have no time`);
     parts.push(node.share === null ? "outside the measured region" : `${percent(node.share)} of the measured region`);
