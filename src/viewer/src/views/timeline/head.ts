@@ -137,8 +137,13 @@ function paintStrip(c: Context, { plane, view, width, palette }: Scene, top: num
     c.fillStyle = palette.accent;
     c.fillRect(x0, top, x1 - x0, 2);
     const length = region.open ? "never closed" : duration(region.to - region.from);
-    const said = fitted(c, `measured region · ${length}`, x1 - x0 - 12);
-    c.fillText(said, x0 + 6, top + STRIP / 2 + 1.5);
+    const said = `measured region · ${length}`;
+    const w = measure(c, said);
+    // Inside it where there is room, else beside it.
+    if (w <= x1 - x0 - 12 || x1 + 6 + w > width) {
+      const left = w <= x1 - x0 - 12 || x0 - 6 - w < 0 ? x0 + 6 : x0 - 6 - w;
+      c.fillText(left < x0 ? said : fitted(c, said, x1 - x0 - 12), left, top + STRIP / 2 + 1.5);
+    } else c.fillText(said, x1 + 6, top + STRIP / 2 + 1.5);
   }
   c.fillStyle = palette.edge;
   c.fillRect(0, top + STRIP - 1, width, 1);

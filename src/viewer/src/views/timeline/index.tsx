@@ -19,7 +19,7 @@ import { markOf } from "./marks";
 import type { Plane } from "./model";
 import { PlanePanel } from "./plane";
 import { home, type Range } from "./range";
-import { search } from "./search";
+import { type Hits, search } from "./search";
 import "./timeline.css";
 
 const QUERIES: Record<string, string[]> = {
@@ -66,14 +66,19 @@ export function View() {
   const selectedIn = planes.find((p) => markOf(p, route.sel) >= 0);
   const listed = planes.find((p) => p.id === listedId) ?? planes[0];
   useEffect(() => selectedIn && setListed(selectedIn.id), [selectedIn]);
-  const [settled, setSettled] = useState<Record<string, Range>>({});
+  // The list follows what is seen and found when that has come to rest: frames do not wait for it.
+  const [settled, setSettled] = useState<{ views: Record<string, Range>; found: Map<Plane, Hits | null> }>({ views: {}, found: new Map() });
   const timer = useRef(0);
+  const latest = useRef(settled.found);
+  latest.current = new Map(planes.map((plane, i) => [plane, found[i] ?? null]));
   const follow = () => {
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => {
-      setSettled(Object.fromEntries([...charts.current].map(([id, chart]) => [id, chart.view])));
+      const views = Object.fromEntries([...charts.current].map(([id, chart]) => [id, chart.view]));
+      setSettled({ views, found: latest.current });
     }, 160);
   };
+  useEffect(follow, [found]);
   useEffect(() => () => clearTimeout(timer.current), []);
 
   useEffect(() => {
@@ -146,12 +151,12 @@ export function View() {
       {listed && (
         <VisibleList
           plane={listed}
-          view={settled[listed.id] ?? home(listed)}
+          view={settled.views[listed.id] ?? home(listed)}
           selected={markOf(listed, route.sel)}
           planes={planes}
           onPlane={(plane) => setListed(plane.id)}
           chart={charts.current.get(listed.id) ?? null}
-          hits={found[planes.indexOf(listed)] ?? null}
+          hits={settled.found.get(listed) ?? null}
         />
       )}
       <Absent states={[["operations", ops], ["device intervals", device], ["GPU operations of Nsight", gpu], ["NVTX ranges of Nsight", ranges]]} />

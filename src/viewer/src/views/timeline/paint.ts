@@ -177,7 +177,7 @@ function rect(c: Context, x: number, y: number, w: number, h: number): void {
 function fade(c: Context, { plane, view, width }: Scene, fills: Fill, left: number, right: number, dim: boolean) {
   const known = ((plane.known - view.from) * width) / (view.to - view.from);
   if (known >= right || dim) return dim ? fills.dim : fills.solid;
-  const gradient = c.createLinearGradient(Math.max(left, known - Math.max(24, (right - left) * 0.3)), 0, right, 0);
+  const gradient = c.createLinearGradient(Math.max(left, known - 24), 0, right, 0);
   gradient.addColorStop(0, fills.solid);
   gradient.addColorStop(1, fills.dim.replace(/[\d.]+\)$/, "0)"));
   return gradient;
