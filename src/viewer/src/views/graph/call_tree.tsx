@@ -12,7 +12,7 @@ import { SqlButton } from "../../ui/sql";
 import { download, fileName, svgText } from "./export";
 import { Legend } from "./legend";
 import { Outline } from "./outline";
-import { Missing } from "./missing";
+import { Missing, Unsound } from "./missing";
 import { FULL, type Level, Stage, type StageApi } from "./stage";
 import { type Spans, spansOf } from "./spans";
 import { Toolbar } from "./toolbar";
@@ -200,6 +200,7 @@ function Tree({ spans }: { spans: Spans }) {
           {all.length > MOST && `; the first ${count(MOST)} of ${count(all.length)} open nodes are drawn: close some, or search`}
         </span>
         <Legend spans={spans} />
+        <Unsound />
         <span class="gap" />
         <SqlButton query="spans" />
       </footer>

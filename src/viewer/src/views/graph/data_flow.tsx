@@ -19,7 +19,7 @@ import { openAtFirst } from "./flow_scope";
 import { flowStep } from "./flow_keys";
 import { MOST, viewOf } from "./flow_view";
 import { Legend } from "./legend";
-import { Missing } from "./missing";
+import { Missing, Unsound } from "./missing";
 import { Narrow, scopeOf } from "./narrow";
 import { FULL, type Level, Stage, type StageApi } from "./stage";
 import { spansOf } from "./spans";
@@ -186,6 +186,7 @@ function Drawn({ flow }: { flow: Flow }) {
           {info && info.total !== null && info.total > info.rows && `; the page has the first ${count(info.rows)} of ${count(info.total)} rows of data flow`}
         </span>
         <Legend spans={spans} bar="bar: host time, of the longest shown" />
+        <Unsound />
         <span class="gap" />
         <SqlButton query="flow" />
       </footer>
