@@ -68,6 +68,10 @@ impl OutputArgs {
                 return Err(Error::input(path, format!("lies in {}, which is being read", input.display())));
             }
         }
+        // Told before the work, not after it.
+        if path.is_dir() {
+            return Err(Error::input(path, "is a directory; give a file name"));
+        }
         Ok(Some(path))
     }
 }

@@ -34,10 +34,17 @@ pub struct Args {
 
 fn source(text: &str) -> std::result::Result<(String, String), String> {
     let (name, revision) = text.split_once('=').ok_or("a source is NAME=REVISION")?;
+    if name.trim().is_empty() || revision.trim().is_empty() || text.contains(char::is_control) {
+        return Err("a source is NAME=REVISION, and both are there, on one line".to_owned());
+    }
     Ok((name.to_owned(), revision.to_owned()))
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
+    let mut names = std::collections::BTreeSet::new();
+    if let Some((name, _)) = args.sources.iter().find(|(name, _)| !names.insert(name)) {
+        return Err(Error::Usage { problem: format!("--source names {name:?} twice; give it one revision") });
+    }
     let progress = Progress::start(&args.dir);
     let trace = load::open(&args.trace, Options::default())?;
     let stated = Stated {

@@ -44,8 +44,8 @@ impl ReportArgs {
         };
         for page in [&html, &markdown] {
             OutputArgs { output: Some(page.clone()) }.target(reads)?;
-            if page.is_dir() {
-                return Err(Error::input(page, "is a directory; give a file name"));
+            if page.exists() && !page.is_file() {
+                return Err(Error::input(page, "is no regular file; give the name of one"));
             }
             if output.output.as_ref().is_some_and(|output| same(output, page)) {
                 let page = page.display();

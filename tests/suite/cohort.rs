@@ -21,6 +21,8 @@ fn capture(cohort: &str, number: usize) -> Lines {
     let mut lines = Lines::sound();
     let meta = lines.meta();
     meta["run_id"] = json!(format!("run-{cohort}-{number}"));
+    // After the process that publishes it began, whenever that is.
+    meta["timestamp"] = json!("2126-01-02T03:04:05Z");
     meta["comparison_identity"] = json!({
         "implementation_id": cohort, "workload_id": "w", "model_id": "m", "config_id": "c", "data_id": "d",
         "seed_policy": "fixed", "physical_batch": 1, "accumulation_steps": 1, "precision": "f32",
@@ -214,6 +216,7 @@ fn each_way_to_fail_is_told() {
         l.terminal()["outcome"] = json!("failed");
         l.terminal()["reason"] = json!("out of\nmemory");
     };
+    let old: Change<'_> = &|l| l.meta()["timestamp"] = json!("2026-01-02T03:04:05Z");
     let no_region: Change<'_> = &|l| l.line("span_start", "id", "s1")["measured"] = json!(false);
     for (change, words) in [
         (other_pair, "has pair id \"pair-\\u{1b}9\", and was told \"pair-001\": the program takes it from"),
@@ -255,6 +258,18 @@ fn each_way_to_fail_is_told() {
         }
         stopped(&cohort(&world, &command), &["run 1 of 10", words]);
         assert!(!world.path(&bundle).exists(), "{command}: the place is free for the next start");
+    }
+    publish(&world, "old", &{
+        let mut lines = capture(cohort_name, 1);
+        old(&mut lines);
+        lines
+    });
+    for (command, words) in [
+        (copy("old"), "published a capture that was recorded before this process began"),
+        ("ln -s \"$PWD/old\" \"$CANDLE_GRAPH_BUNDLE\"".to_owned(), "is a link; a run publishes its own bundle"),
+    ] {
+        std::fs::remove_dir_all(world.path("out")).expect("removed");
+        stopped(&cohort(&world, &command), &["run 1 of 10", words]);
     }
     // Two processes cannot be one run.
     std::fs::remove_dir_all(world.path("out")).expect("removed");

@@ -12,7 +12,7 @@ mod state;
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use candle_graph_record::Cohort;
 
@@ -121,6 +121,7 @@ impl Request {
         // The process may work elsewhere than here.
         let bundle = std::path::absolute(&place).map_err(Error::io("find", &place))?;
         let (command, log) = (plan.command(slot.cohort), slot.log(&self.out));
+        let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
         let status = process::run(&Orders { slot, command, bundle: &bundle, log: &log, paired: plan.paired })?;
         let failed = |problem: String| Err(Failure::Run(problem));
         if let Some(ending) = process::ending(status) {
@@ -131,6 +132,10 @@ impl Request {
             Ok(None) => {
                 failed(format!("ended well, and published nothing at CANDLE_GRAPH_BUNDLE ({})", bundle.display()))
             }
+            // Times of JSON lines are whole seconds.
+            Ok(Some(run)) if run.started_at_us < began - 1_000_000 => failed(
+                "published a capture that was recorded before this process began; each run records its own".to_owned(),
+            ),
             Ok(Some(run)) => match runs.add(slot, &place, &run) {
                 Err(error) => failed(format!("published no bundle of this run ({error})")),
                 Ok(()) => Ok(run),

@@ -110,7 +110,7 @@ mod tests {
         let mut progress = Progress { terminal: true, ..Progress::new(10) };
         let line = |p: &Progress| p.line(&left[0], &left, Duration::from_secs(9));
         assert_eq!(line(&progress), "run 3 of 10  candidate/002  9 s so far");
-        let run = Finished { run_id: "r".to_owned(), region_ns: 21_300_000 };
+        let run = Finished { run_id: "r".to_owned(), region_ns: 21_300_000, started_at_us: 0 };
         progress.finished(&slot(1, Cohort::Baseline, 1), Duration::from_secs(2), &run);
         // Three more as long as the one that is known.
         assert_eq!(

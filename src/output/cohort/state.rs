@@ -20,6 +20,8 @@ pub(super) struct Finished {
     pub run_id: String,
     /// Wall time of its measured region.
     pub region_ns: i64,
+    /// When the run was declared, in microseconds of UTC.
+    pub started_at_us: i64,
 }
 
 /// Reads the bundle of a run; `None` where there is nothing at its place.
@@ -27,6 +29,9 @@ pub(super) struct Finished {
 /// # Errors
 /// Something that is no bundle, a bundle that does not verify, or one that cannot be this run.
 pub(super) fn find(slot: &Slot, place: &Path, paired: bool) -> Result<Option<Finished>> {
+    if place.is_symlink() {
+        return Err(Error::input(place, "is a link; a run publishes its own bundle, at this place"));
+    }
     match nothing_to_verify(place) {
         Some(State::Missing { .. }) => return Ok(None),
         Some(state) => return Err(Error::input(place, state.reason().unwrap_or_default())),
@@ -36,7 +41,8 @@ pub(super) fn find(slot: &Slot, place: &Path, paired: bool) -> Result<Option<Fin
     if let Some(problem) = unfit(slot, &trace, paired) {
         return Err(Error::input(place, problem));
     }
-    Ok(Some(Finished { run_id: trace.run.run_id.clone(), region_ns: region(&trace, place)? }))
+    let (run_id, started_at_us) = (trace.run.run_id.clone(), trace.run.started_at_us);
+    Ok(Some(Finished { run_id, region_ns: region(&trace, place)?, started_at_us }))
 }
 
 /// Why the capture cannot be this run. What runs must have in common is the comparison's to say.
