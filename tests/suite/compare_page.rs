@@ -249,7 +249,10 @@ fn cohort_writes_the_pages_of_its_runs() {
         for (at, wall) in walls.iter().enumerate() {
             let pair = format!("pair-{:03}", at + 1);
             let run = format!("run-{side}-{at}");
-            publish(&world, &format!("made-{side}-{pair}"), &capture(side, &run, 2 * at, *wall, Some(&pair)));
+            let mut lines = capture(side, &run, 2 * at, *wall, Some(&pair));
+            // After the process that publishes it began, whenever that is.
+            lines.meta()["timestamp"] = json!(format!("2126-01-02T03:{at:02}:05Z"));
+            publish(&world, &format!("made-{side}-{pair}"), &lines);
         }
     }
     let command = "cp -r made-$CANDLE_GRAPH_COHORT-$CANDLE_GRAPH_PAIR_ID $CANDLE_GRAPH_BUNDLE";
