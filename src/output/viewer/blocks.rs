@@ -63,7 +63,7 @@ pub(super) const BLOCKS: &[Block] = &[
     timeline("timeline_device", &["device", "clock_id", "stream_id"], &["seq"]),
     timeline("timeline_gpu", &["device", "context_id", "stream_id"], &["row", "bytes", "correlation_id"]),
     timeline("timeline_ranges", &["process_id", "thread_id", "level"], &["row"]),
-    Block { query: "flow", keep: Keep::First, most: 100_000, sound: false },
+    Block { query: "flow", keep: Keep::First, most: 400_000, sound: false },
     sound(list("critical_path")),
     list("op_work_by_name"),
     list("tensor_stats"),
@@ -150,8 +150,20 @@ fn nothing_recorded(evidence: &Evidence, query: &'static str) -> Result<Option<S
     // A label of a span is looked up by many; what such a query is about is the other table.
     let about: Vec<&&str> = recorded.iter().filter(|t| **t != "spans" || recorded.len() == 1).collect();
     let empty = !about.is_empty() && about.iter().all(|t| evidence.trace.count(t) == 0);
-    let names: Vec<String> = about.iter().map(|t| t.replace('_', " ")).collect();
+    let names: Vec<&str> = about.iter().map(|t| told(t)).collect();
     Ok(empty.then(|| format!("no {} were recorded", names.join(" and no "))))
+}
+
+/// What the rows of a recorded table are called.
+fn told(table: &str) -> &str {
+    match table {
+        "ops" => "operations",
+        "tensor_stats" => "tensor statistics",
+        "memory" => "storage lifetimes",
+        "device_memory" => "physical checkpoints",
+        "device_intervals" => "device intervals",
+        other => other,
+    }
 }
 
 /// The rows of a query as one batch; none where there are none.

@@ -93,7 +93,7 @@ fn differences(values: &arrow::array::Int64Array) -> Option<(i64, Int32Array)> {
         return None;
     }
     let rising = values.values().windows(2).filter(|w| w[1] >= w[0]).count();
-    if rising * 10 < values.len() * 9 {
+    if rising * 10 < (values.len() - 1) * 9 {
         return None;
     }
     let base = values.value(0);

@@ -20,6 +20,9 @@ use crate::text::shorten_to;
 /// The layout of a page: what its script finds in it.
 pub(super) const SCHEMA: &str = "candle-graph/viewer/1";
 
+/// Queries whose rows the first look and its findings cite beside those of the blocks.
+const CITED: &[&str] = &["op_names", "slowest_host"];
+
 /// Longest text of the run record, in bytes.
 const TEXT: usize = 4096;
 
@@ -93,19 +96,18 @@ struct Query {
 pub(super) fn of_trace(evidence: &Evidence, gathered: &[Gathered]) -> Result<Meta> {
     let mut queries = BTreeMap::new();
     let mut views: BTreeSet<String> = BTreeSet::new();
-    for block in gathered {
-        let header = query::header(block.block.query)?;
+    for name in gathered.iter().map(|g| g.block.query).chain(CITED.iter().copied()) {
+        let header = query::header(name)?;
         views.extend(header.reads.iter().cloned());
-        let sql = query::text(block.block.query)?;
-        let query = Query { summary: header.summary, row: header.row, sql, reads: header.reads };
-        queries.insert(block.block.query, query);
+        let sql = statement(query::text(name)?);
+        queries.insert(name, Query { summary: header.summary, row: header.row, sql, reads: header.reads });
     }
     // Views come after those that they read.
     let mut known = BTreeMap::new();
     for (name, text) in VIEWS.iter().rev() {
         if views.contains(*name) {
             views.extend(query::view_header(name)?.reads);
-            known.insert(*name, *text);
+            known.insert(*name, statement(text));
         }
     }
     Ok(Meta {
@@ -122,6 +124,12 @@ pub(super) fn of_trace(evidence: &Evidence, gathered: &[Gathered]) -> Result<Met
         queries,
         views: known,
     })
+}
+
+/// A file of queries/ without its header: the page shows what that says by itself.
+fn statement(text: &'static str) -> &'static str {
+    let header: usize = text.split_inclusive('\n').take_while(|line| line.starts_with("--")).map(str::len).sum();
+    &text[header..]
 }
 
 /// The document of a comparison.
