@@ -64,7 +64,7 @@ pub(super) const BLOCKS: &[Block] = &[
     timeline("timeline_gpu", &["device", "context_id", "stream_id"], &["row", "bytes", "correlation_id"]),
     timeline("timeline_ranges", &["process_id", "thread_id", "level"], &["row"]),
     Block { query: "flow", keep: Keep::First, most: 400_000, sound: false },
-    sound(list("critical_path")),
+    sound(Block { query: "critical_path", keep: Keep::First, most: 200_000, sound: false }),
     list("op_work_by_name"),
     list("tensor_stats"),
     list("gradients"),

@@ -13,7 +13,7 @@ import { printable, short } from "./ui/text";
 import { comparisonViews, traceViews } from "./views";
 
 const KEYS: [string, string][] = [
-  ["1 – 8", "views, in the order of the tabs"],
+
   ["/", "search in this view"],
   ["Esc", "leave the search, close the selection"],
   ["↑ ↓ PgUp PgDn Home End", "move in a table, Enter selects a row"],
@@ -108,7 +108,7 @@ export function App() {
             </button>
           </header>
           <dl class="keys">
-            {[...KEYS, ...(viewKeys[active.id] ?? [])].map(([key, what]) => (
+            {[[`1 – ${views.length}`, "views, in the order of the tabs"] as const, ...KEYS, ...(viewKeys[active.id] ?? [])].map(([key, what]) => (
               <div key={key}>
                 <dt>
                   <kbd>{key}</kbd>
@@ -133,7 +133,7 @@ function Title() {
       <h1 title={printable(meta.title)}>{short(meta.title, 56)}</h1>
       {outcome && (
         <span class={`badge ${meta.sound ? "ok" : "bad"}`} title={reason && printable(reason)}>
-          {meta.sound ? "✓" : "!"} {outcome === "complete" && !meta.sound ? "not sound" : printable(outcome)}
+          {meta.sound ? "✓" : "!"} {outcome !== "complete" ? printable(outcome) : meta.sound ? "capture complete" : "capture not sound"}
         </span>
       )}
       {run && (

@@ -10,11 +10,11 @@ const NAMED = 7;
 
 const FIXED: Record<string, string> = {
   forward: "--c0",
-  activation: "--c0",
+  activation: "--activation",
   backward: "--c1",
-  gradient: "--c1",
+  gradient: "--gradient",
   optimizer: "--c2",
-  parameter: "--c3",
+  parameter: "--parameter",
   untracked: "--c7",
   other: "--c7",
 };

@@ -78,7 +78,7 @@ function Words({ node, color }: { node: TreeNode; color: string }) {
         </text>
       )}
       <text class={below ? "sub found" : "sub"} x={PAD} y={35}>
-        {below || timesOf(node)}
+        {below || fittingTimes(node)}
       </text>
       {node.share !== null && !below && (
         <text class="sub" x={WIDE - PAD} y={35} text-anchor="end">
@@ -157,6 +157,13 @@ export function both(ns: number): string {
 /** What a search finds below a closed node, where it does not find the node itself. */
 export function foundBelow(node: TreeNode): string {
   return !node.hit && node.hits > 0 && !node.expanded ? `${count(node.hits)} found` : "";
+}
+
+/** Total and self, as far as the share beside them leaves room. */
+function fittingTimes(node: TreeNode): string {
+  const times = timesOf(node);
+  const share = node.share === null ? 0 : widthOf(percent(node.share), 11) + 8;
+  return widthOf(times, 11) + share > WIDE - 2 * PAD && node.total !== null ? duration(node.total) : times;
 }
 
 export function timesOf(node: TreeNode): string {

@@ -7,7 +7,7 @@ import type { Cell } from "../../data/table";
 import type { Finding } from "../../data/types";
 import { type Change, href } from "../../state/route";
 import { select, spanNumber } from "../../state/selection";
-import { count, format, showing } from "../../ui/format";
+import { format, plural, showing } from "../../ui/format";
 import { Level } from "../../ui/level";
 import { Panel } from "../../ui/panel";
 import { SqlButton } from "../../ui/sql";
@@ -65,7 +65,7 @@ function One({ finding }: { finding: Finding }) {
         <p class="foot">
           <Level level={qualification} reason={reasons.join("; ") || "rests on what the program chose to summarise"} />
           {source && (
-            <a href={href(source)}>show {printable(finding.source.startsWith("op:") ? finding.source.slice(3) : finding.source)}</a>
+            <a href={href(source)}>show {printable(named(finding))}</a>
           )}
           {next && lookAt(next.kind) && <a href={href(lookAt(next.kind)!)}>{printable(next.purpose)}</a>}
           <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -120,6 +120,14 @@ function sourceOf({ source, code }: Finding): Change | null {
   return null;
 }
 
+/** What the source is called: an identity says nothing to a reader who has not met it. */
+function named({ source, summary }: Finding): string {
+  if (source.startsWith("op:")) return source.slice(3);
+  if (!/^s\d+$/.test(source)) return source;
+  const name = /`([^`]+)`/.exec(summary)?.[1];
+  return name ? `${short(name, 40)} (${source})` : `span ${source}`;
+}
+
 const LOOK: Record<string, Change> = {
   hotspots: { view: "timings", by: "name" },
   ops: { view: "timings", by: "ops" },
@@ -143,6 +151,8 @@ function lookAt(kind: string): Change | null {
 export function Gaps() {
   const { gaps, health, deferred } = store.meta.evidence;
   const { issues } = health;
+  // What a first look leaves to be asked for, and this page shows.
+  const left = deferred.filter((d) => d.kind !== "memory");
   return (
     <div class="pair">
       <Panel title="Gaps" tools={gaps.truncated && <span class="cut">{showing(gaps.displayed, gaps.total, "gaps")}</span>}>
@@ -153,9 +163,10 @@ export function Gaps() {
             {gaps.rows.map((g) => (
               <li key={g}>{printable(g)}</li>
             ))}
-            {deferred.map((d) => (
+            {left.map((d) => (
               <li key={String(d.part)}>
-                {printable(String(d.part))} was left out of this overview because the trace is large
+                {printable(String(d.part))}: not in this page, because the trace is large; ask{" "}
+                <code>candle-graph query TRACE --kind {printable(String(d.kind))}</code>
               </li>
             ))}
           </ul>
@@ -165,7 +176,7 @@ export function Gaps() {
         title="Health"
         tools={
           <span class="cut">
-            {count(health.error_count)} errors, {count(health.warning_count)} warnings
+            {plural(health.error_count, "error")}, {plural(health.warning_count, "warning")}
             {issues.truncated && ` · ${showing(issues.displayed, issues.total, "codes")}`}
           </span>
         }

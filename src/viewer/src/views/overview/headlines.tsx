@@ -9,7 +9,7 @@ import { href } from "../../state/route";
 import { select } from "../../state/selection";
 import { type BarRow, Bars } from "../../ui/bars";
 import { cssMeaning } from "../../ui/colors";
-import { count } from "../../ui/format";
+import { count, format, plural } from "../../ui/format";
 import { Qualified } from "../../ui/level";
 import { Empty, Panel } from "../../ui/panel";
 import { Stack } from "../../ui/stack";
@@ -34,6 +34,7 @@ export function Time() {
           <span>wall time of the measured region, host clock</span>
         </p>
         <Qualified of={capabilities.outer_wall_time} />
+        <OnCpu spans={spans} region={region} wall={timing.outer_wall_time_ns} />
         <Asynchronous />
         <Stack
           label="Wall time by step"
@@ -65,6 +66,23 @@ export function Time() {
         </div>
       </div>
     </Panel>
+  );
+}
+
+/** How much of the region its thread ran: a step that mostly waits is slow for another reason than its operations. */
+function OnCpu({ spans, region, wall }: { spans: Table | undefined; region: number; wall: number }) {
+  const cpu = spans && region >= 0 ? spans.number("cpu_ns", region) : null;
+  if (cpu === null || wall <= 0) return null;
+  const rest = wall - cpu;
+  return (
+    <p class="qualified">
+      <Value v={cpu} unit="ns" /> of it ({format(Math.min(1, cpu / wall), "none", "share")}) its thread ran on a CPU
+      {rest > wall / 5 && (
+        <strong>
+          ; for <Value v={rest} unit="ns" /> it did not run: it waited, or other work had the CPU
+        </strong>
+      )}
+    </p>
   );
 }
 
@@ -183,6 +201,8 @@ function Operations() {
       link: href({ view: "timings", by: "ops", q: name }),
     };
   });
+  const first = by_name.rows[0];
+  const whole = first && Number(first.share) > 0 ? Number(first.total_ns) / Number(first.share) : null;
   const more = by_name.total > rows.length ? `All ${count(by_name.total)} names` : "All operations";
   return (
     <div>
@@ -194,6 +214,11 @@ function Operations() {
         more={rows.length > 0 ? { href: href({ view: "timings", by: "ops" }), text: more } : undefined}
         empty={coverage.reason}
       />
+      {whole !== null && (
+        <p class="qualified">
+          All operations together: <Value v={Math.round(whole)} unit="ns" />
+        </p>
+      )}
       <Qualified of={coverage} />
     </div>
   );
@@ -226,7 +251,7 @@ export function Memory() {
             absent="being read"
           />
           <span>
-            live at once, logical peak{storages ? `, in ${count(storages)} storages` : ""}
+            live at once, logical peak{storages ? `, in ${plural(storages, "storage")}` : ""}
           </span>
         </p>
         <Qualified of={of} />
