@@ -16,7 +16,7 @@ export interface Origin {
   commands?: string[];
 }
 
-type Key = [column: string, value: string | number];
+type Key = [column: string, value: string | number | bigint];
 
 export function literal(value: string | number | bigint): string {
   return typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : String(value);
@@ -122,7 +122,7 @@ function behind(block: string, table: Table, row: number): Origin | null {
   if (given.length === 0) return null;
   const bound = given.map(([to, value]): Key => {
     if (to === "span_id") return [to, spanNumber(value)];
-    return [to, typeof value === "string" ? value : Number(value)];
+    return [to, typeof value === "boolean" || value === null ? Number(value) : value];
   });
   return statement(name, bound, /^(gpu_|cuda_|nvtx_|nsight_)/.test(name));
 }
