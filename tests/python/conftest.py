@@ -1,12 +1,16 @@
 """Fixtures: the command line, one recorded digits trace, generated traces, traces from outside."""
 
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import random_traces
+import viewer
 from harness import REPOSITORY, Cli, export_tables
+from viewer_pages import Pages
 
 REQUIRED = {
     "CANDLE_GRAPH_BIN": "the candle-graph executable (cargo build)",
@@ -104,3 +108,47 @@ def random_inputs(tmp_path_factory):
     """Generated traces: each with its path and the facts it was made of."""
     folder = tmp_path_factory.mktemp("random")
     return [random_traces.write(folder / f"random-{seed}.jsonl", seed) for seed in RANDOM_SEEDS]
+
+
+@pytest.fixture(scope="session")
+def pages(binary, desk, desk_environment):
+    """Pages of the viewer by name."""
+    pages = Pages(binary, desk, desk_environment)
+    yield pages
+    pages.close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all tests."""
+    with viewer.browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def tabs(browser, pages):
+    return viewer.Tabs(browser, pages)
+
+
+@pytest.fixture
+def open_page(tabs):
+    """Opens a page by its name, at a place in it; at the end of the test it must have been quiet."""
+    yield tabs.open
+    tabs.done()
+
+
+@pytest.fixture(scope="session")
+def node_environment():
+    """Node.js on the path, as the Python environment has it."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory, node_environment):
+    """A copy of the viewer's sources with their packages, as a fresh checkout has them after `npm ci`."""
+    folder = tmp_path_factory.mktemp("viewer") / "viewer"
+    shutil.copytree(REPOSITORY / "src/viewer", folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    command = ["npm", "ci", "--no-audit", "--no-fund"]
+    ran = subprocess.run(command, cwd=folder, env=node_environment, capture_output=True, text=True)
+    assert ran.returncode == 0, f"{ran.stdout}{ran.stderr}"
+    return folder
