@@ -168,7 +168,7 @@ class Pages:
         if name == "cut":
             # Room for a few rows beside what every page has.
             self("digits")
-            bounds = ["--max-size", len(frame(self.desk / "digits.html")) + 20_000]
+            bounds = ["--max-size", len(frame(self.desk / "digits.html")) + 30_000]
             self._run(self.program, "view", *inputs, *bounds, "--output", page)
         elif not page.exists():
             self._run(self.program, "view", *inputs, "--output", page)
