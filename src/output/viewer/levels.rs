@@ -147,7 +147,8 @@ pub(super) fn merge(how: &Marks, rows: RecordBatch, most: usize) -> Result<(Reco
     let (counts, sums) = (summed(MERGED), summed(SUMMED));
     let total = |values: &Int64Array, mark: &Mark| {
         (mark.first..=mark.last)
-            .filter_map(|row| values.is_valid(row).then(|| values.value(row)))
+            .filter(|row| values.is_valid(*row))
+            .map(|row| values.value(row))
             .fold(0, i64::saturating_add)
     };
     let several = |mark: &Mark| mark.first < mark.last || counts.value(mark.first) > 1;
