@@ -32,6 +32,15 @@ pub struct NsightArgs {
 }
 
 impl InputArgs {
+    /// Opens the trace, and the reports that go with it.
+    pub fn trace(&self, nsight: &NsightArgs) -> Result<load::Trace> {
+        let mut trace = load::open(&self.input, Options { salvage: self.salvage, ..Options::default() })?;
+        if let Some(dir) = &nsight.nsight_dir {
+            load::nsight::attach(&mut trace, dir)?;
+        }
+        Ok(trace)
+    }
+
     /// Opens and examines the trace, running the queries that `headlines` names for it beside the examination.
     pub fn evidence(
         &self,
@@ -39,10 +48,7 @@ impl InputArgs {
         headlines: impl FnOnce(&load::Trace) -> Vec<&'static str>,
     ) -> Result<Evidence> {
         let _progress = Progress::start(&self.input);
-        let mut trace = load::open(&self.input, Options { salvage: self.salvage, ..Options::default() })?;
-        if let Some(dir) = &nsight.nsight_dir {
-            load::nsight::attach(&mut trace, dir)?;
-        }
+        let trace = self.trace(nsight)?;
         let headlines = headlines(&trace);
         Evidence::gather(trace, Limits::default(), &headlines)
     }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use super::common::{InputArgs, NsightArgs, OutputArgs, Progress, for_people};
 use crate::error::{Error, Result};
-use crate::load::{self, Options};
 use crate::output::{bundle, viewer, write};
 use crate::text::{bytes, printable};
 
@@ -47,14 +46,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let progress = Progress::start(&args.input.input);
     let page = match viewer::comparison_at(&args.input.input)? {
         Some(document) => viewer::of_comparison(&document, args.max_size)?,
-        None => {
-            let mut trace =
-                load::open(&args.input.input, Options { salvage: args.input.salvage, ..Options::default() })?;
-            if let Some(dir) = &args.nsight.nsight_dir {
-                load::nsight::attach(&mut trace, dir)?;
-            }
-            viewer::of_trace(&bundle::examine(trace)?, args.max_size)?
-        }
+        None => viewer::of_trace(&bundle::examine(args.input.trace(&args.nsight)?)?, args.max_size)?,
     };
     drop(progress);
     write::write(target, |out| out.write_all(&page).map_err(Error::io("write", &args.output)))?;

@@ -71,7 +71,8 @@ fn list_value(items: &ArrayRef) -> Result<Value> {
     Ok(Value::Array((0..items.len()).map(|i| json_value(items, i)).collect::<Result<_>>()?))
 }
 
-fn text_value(array: &ArrayRef, row: usize) -> Result<String> {
+/// One value as the engine prints it.
+pub(super) fn text_value(array: &ArrayRef, row: usize) -> Result<String> {
     let wrong = |e: ArrowError| Error::Sql { problem: format!("a value cannot be shown: {e}") };
     let options = FormatOptions::new().with_display_error(false);
     let formatter = ArrayFormatter::try_new(array.as_ref(), &options).map_err(wrong)?;

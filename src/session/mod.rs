@@ -23,6 +23,7 @@ use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{GreedyMemoryPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{DataFrame, SQLOptions, SessionConfig, SessionContext};
+use futures::StreamExt;
 
 use crate::error::{Error, Result};
 use crate::load::Trace;
@@ -249,6 +250,21 @@ impl Session {
     /// What the engine reports while running.
     pub fn collect(&self, frame: DataFrame) -> Result<Vec<RecordBatch>> {
         let rows = self.wait(frame.collect()).map_err(|e| Error::sql(&e))?;
+        self.all_there()?;
+        Ok(rows)
+    }
+
+    /// Runs a plan and hands its rows on as they arrive; gives their number.
+    ///
+    /// # Errors
+    /// What the engine reports while running, and the first failure of `of`.
+    pub fn each_batch(&self, frame: DataFrame, mut of: impl FnMut(RecordBatch) -> Result<()>) -> Result<usize> {
+        let mut stream = self.wait(frame.execute_stream()).map_err(|e| Error::sql(&e))?;
+        let mut rows = 0;
+        while let Some(batch) = self.wait(stream.next()).transpose().map_err(|e| Error::sql(&e))? {
+            rows += batch.num_rows();
+            of(batch)?;
+        }
         self.all_there()?;
         Ok(rows)
     }

@@ -5,7 +5,6 @@
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::error::ArrowError;
-use futures::StreamExt;
 
 use super::levels::{self, Keep, Kept, Marks};
 use super::memory;
@@ -37,12 +36,12 @@ const fn sound(block: Block) -> Block {
     Block { sound: true, ..block }
 }
 
-const fn longest(query: &'static str, most: usize) -> Block {
-    Block { query, keep: Keep::Longest, most, sound: false }
+const fn kept(keep: Keep, most: usize, block: Block) -> Block {
+    Block { keep, most, ..block }
 }
 
 const fn timeline(query: &'static str, lanes: &'static [&'static str], own: &'static [&'static str]) -> Block {
-    Block { query, keep: Keep::Marks(Marks { lanes, own }), most: MARKS, sound: false }
+    kept(Keep::Marks(Marks { lanes, own }), MARKS, list(query))
 }
 
 /// Every block, those first that the first look needs.
@@ -54,7 +53,7 @@ pub(super) const BLOCKS: &[Block] = &[
     list("memory_peak"),
     list("peak_composition"),
     list("peak_storages_ranked"),
-    longest("spans", 200_000),
+    kept(Keep::Longest, 200_000, list("spans")),
     timeline(
         "timeline_ops",
         &["thread_id"],
@@ -63,8 +62,8 @@ pub(super) const BLOCKS: &[Block] = &[
     timeline("timeline_device", &["device", "clock_id", "stream_id"], &["seq"]),
     timeline("timeline_gpu", &["device", "context_id", "stream_id"], &["row", "bytes", "correlation_id"]),
     timeline("timeline_ranges", &["process_id", "thread_id", "level"], &["row"]),
-    Block { query: "flow", keep: Keep::First, most: 400_000, sound: false },
-    sound(Block { query: "critical_path", keep: Keep::First, most: 200_000, sound: false }),
+    kept(Keep::First, 400_000, list("flow")),
+    sound(kept(Keep::First, 200_000, list("critical_path"))),
     list("op_work_by_name"),
     list("tensor_stats"),
     list("gradients"),
@@ -72,7 +71,7 @@ pub(super) const BLOCKS: &[Block] = &[
     list("dead_gradients"),
     list("first_non_finite"),
     list("memory_by_category"),
-    Block { query: "memory_timeline", keep: Keep::All, most: memory::EVENTS, sound: false },
+    kept(Keep::All, memory::EVENTS, list("memory_timeline")),
     list("lifetimes"),
     list("retained_storages"),
     list("physical_timeline"),
@@ -100,7 +99,7 @@ pub(super) struct Gathered {
     /// `memory_levels` for a long `memory_timeline`, else the query's name.
     pub name: &'static str,
     pub block: &'static Block,
-    /// `None`: there is no such block, and why.
+    /// Or why there is no such block.
     pub rows: Result<Kept, String>,
     /// How many rows the query has.
     pub total: usize,
@@ -192,10 +191,8 @@ fn first(evidence: &Evidence, block: &Block) -> Result<(Option<RecordBatch>, usi
 
 /// The marks of a timeline, merged while its rows arrive: a hundred million operations are never held.
 fn timeline_rows(evidence: &Evidence, block: &'static Block, marks: &Marks) -> Result<Gathered> {
-    let (text, session) = (query::text(block.query)?, &evidence.session);
-    let mut stream = session.wait(session.sql(text)?.execute_stream()).map_err(|e| Error::sql(&e))?;
-    let (mut held, mut total, mut width): (Vec<RecordBatch>, usize, Option<i64>) = (Vec::new(), 0, None);
-    let mut rows = 0;
+    let session = &evidence.session;
+    let (mut held, mut rows, mut width): (Vec<RecordBatch>, usize, Option<i64>) = (Vec::new(), 0, None);
     let mut shrink = |held: &mut Vec<RecordBatch>| -> Result<usize> {
         let Some(all) = one(block.query, std::mem::take(held))? else { return Ok(0) };
         let (kept, step) = levels::merge(marks, all, block.most).map_err(wrong(block.query))?;
@@ -204,15 +201,14 @@ fn timeline_rows(evidence: &Evidence, block: &'static Block, marks: &Marks) -> R
         held.push(kept);
         Ok(rows)
     };
-    while let Some(batch) = session.wait(stream.next()).transpose().map_err(|e| Error::sql(&e))? {
-        total += batch.num_rows();
+    let total = session.each_batch(session.sql(query::text(block.query)?)?, |batch| {
         rows += batch.num_rows();
         held.push(levels::marks(&batch).map_err(wrong(block.query))?);
         if rows > 4 * block.most {
             rows = shrink(&mut held)?;
         }
-    }
-    session.all_there()?;
+        Ok(())
+    })?;
     shrink(&mut held)?;
     let rows = match held.pop() {
         Some(rows) => Ok(Kept { rows, note: width.map(|width| levels::merged_note(width, total)) }),

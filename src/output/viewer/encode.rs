@@ -13,12 +13,12 @@ use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, Int32Array, Record
 use arrow::datatypes::{DataType, Field, FieldRef, Int32Type, Int64Type, Schema};
 use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
-use arrow::util::display::{ArrayFormatter, FormatOptions};
 use base64::Engine;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::error::{Error, Result};
+use crate::output::rows::text_value;
 
 /// Differences are stored; the value before the first row.
 pub(super) const BASE: &str = "cg.base";
@@ -30,7 +30,7 @@ pub(super) fn encode(name: &str, rows: &RecordBatch) -> Result<String> {
     let wrong = |e: ArrowError| Error::Sql { problem: format!("block {name} of the page: {e}") };
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (field, array) in rows.schema().fields().iter().zip(rows.columns()) {
-        let (field, array) = column(field, array).map_err(wrong)?;
+        let (field, array) = column(field, array)?;
         fields.push(field);
         columns.push(array);
     }
@@ -45,45 +45,37 @@ pub(super) fn encode(name: &str, rows: &RecordBatch) -> Result<String> {
 }
 
 /// A column in the form that the page takes.
-fn column(field: &FieldRef, array: &ArrayRef) -> Result<(Field, ArrayRef), ArrowError> {
+fn column(field: &FieldRef, array: &ArrayRef) -> Result<(Field, ArrayRef)> {
     let plain = |array: ArrayRef| (Field::new(field.name(), array.data_type().clone(), true), array);
     let with = |(field, array): (Field, ArrayRef), key: &str, value: String| {
         let mut metadata = field.metadata().clone();
         metadata.insert(key.to_owned(), value);
         (field.with_metadata(metadata), array)
     };
-    let whole = |array: ArrayRef| -> Result<(Field, ArrayRef), ArrowError> {
+    let whole = |array: ArrayRef| -> (Field, ArrayRef) {
         let values = array.as_primitive::<Int64Type>();
         if let Some((base, differences)) = differences(values) {
-            return Ok(with(plain(Arc::new(differences)), BASE, base.to_string()));
+            return with(plain(Arc::new(differences)), BASE, base.to_string());
         }
         let narrow = |v: Option<i64>| v.map(i32::try_from).transpose();
         let narrowed: Result<Int32Array, _> = values.iter().map(narrow).collect::<Result<_, _>>();
-        Ok(plain(narrowed.map_or(array.clone(), |narrow| Arc::new(narrow))))
+        plain(narrowed.map_or(array.clone(), |narrow| Arc::new(narrow)))
     };
     match array.data_type() {
-        DataType::Int64 => whole(array.clone()),
+        DataType::Int64 => Ok(whole(array.clone())),
         DataType::Float64 | DataType::Boolean => Ok(plain(array.clone())),
         DataType::Utf8 => {
             let texts = array.as_string::<i32>();
             match numbers(texts) {
-                Some((letter, numbers)) => Ok(with(whole(Arc::new(numbers))?, PREFIX, letter.to_string())),
+                Some((letter, numbers)) => Ok(with(whole(Arc::new(numbers)), PREFIX, letter.to_string())),
                 None => Ok(plain(Arc::new(dictionary(texts.iter())))),
             }
         }
         DataType::List(_) => {
             let lists = array.as_list::<i32>();
-            let text = |row: usize| lists.is_valid(row).then(|| list(field.name(), &lists.value(row))).transpose();
-            let texts: Vec<Option<String>> = (0..lists.len()).map(text).collect::<Result<_, ArrowError>>()?;
-            Ok(plain(Arc::new(dictionary(texts.iter().map(Option::as_deref)))))
+            texts(array, |row| list(field.name(), &lists.value(row))).map(plain)
         }
-        _ => {
-            let options = FormatOptions::new().with_display_error(false);
-            let formatter = ArrayFormatter::try_new(array.as_ref(), &options)?;
-            let text = |row: usize| array.is_valid(row).then(|| formatter.value(row).try_to_string()).transpose();
-            let texts: Vec<Option<String>> = (0..array.len()).map(text).collect::<Result<_, ArrowError>>()?;
-            Ok(plain(Arc::new(dictionary(texts.iter().map(Option::as_deref)))))
-        }
+        _ => texts(array, |row| text_value(array, row)).map(plain),
     }
 }
 
@@ -145,8 +137,15 @@ fn dictionary<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> DictionaryArr
     DictionaryArray::new(keys, Arc::new(StringArray::from(values)))
 }
 
+/// Each row that is known as `of` writes it.
+fn texts(array: &ArrayRef, of: impl Fn(usize) -> Result<String>) -> Result<ArrayRef> {
+    let text = |row: usize| array.is_valid(row).then(|| of(row)).transpose();
+    let texts: Vec<Option<String>> = (0..array.len()).map(text).collect::<Result<_>>()?;
+    Ok(Arc::new(dictionary(texts.iter().map(Option::as_deref))))
+}
+
 /// A list as text: sizes as `8×64`, anything else with commas.
-fn list(column: &str, items: &ArrayRef) -> Result<String, ArrowError> {
+fn list(column: &str, items: &ArrayRef) -> Result<String> {
     if let Some(sizes) = items.as_primitive_opt::<Int64Type>() {
         let sizes: Vec<String> = sizes.iter().map(|size| size.map_or("?".to_owned(), |n| n.to_string())).collect();
         return Ok(match sizes.is_empty() && column == "shape" {
@@ -154,10 +153,7 @@ fn list(column: &str, items: &ArrayRef) -> Result<String, ArrowError> {
             false => sizes.join("×"),
         });
     }
-    let options = FormatOptions::new().with_display_error(false);
-    let formatter = ArrayFormatter::try_new(items.as_ref(), &options)?;
-    let texts: Vec<String> =
-        (0..items.len()).map(|row| formatter.value(row).try_to_string()).collect::<Result<_, _>>()?;
+    let texts: Vec<String> = (0..items.len()).map(|row| text_value(items, row)).collect::<Result<_>>()?;
     Ok(texts.join(", "))
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, new_null_array};
+use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
 use arrow::compute::{filter_record_batch, partition, take_record_batch};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use arrow::error::ArrowError;
@@ -100,8 +100,7 @@ fn longest(rows: RecordBatch, most: usize, total: usize) -> Result<Kept, ArrowEr
 
 /// `rows` as marks that stand for one row each.
 pub(super) fn marks(rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let durations = rows.column_by_name("duration_ns").cloned();
-    let durations = durations.unwrap_or_else(|| new_null_array(&DataType::Int64, rows.num_rows()));
+    let durations = rows.column(rows.schema().index_of("duration_ns")?).clone();
     let ones: ArrayRef = Arc::new(Int64Array::from(vec![1; rows.num_rows()]));
     let mut fields: Vec<_> = rows.schema().fields().iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
     fields.push(Field::new(MERGED, DataType::Int64, true));
@@ -123,8 +122,10 @@ pub(super) fn merge(how: &Marks, rows: RecordBatch, most: usize) -> Result<(Reco
     if rows.num_rows() <= most {
         return Ok((rows, None));
     }
-    let number = |name: &str| rows.column_by_name(name).and_then(|c| c.as_primitive_opt::<Int64Type>());
-    let (Some(starts), Some(durations)) = (number("start_ns"), number("duration_ns")) else { return Ok((rows, None)) };
+    let number =
+        |name: &str| Ok::<_, ArrowError>(rows.column(rows.schema().index_of(name)?).as_primitive::<Int64Type>());
+    let (starts, durations) = (number("start_ns")?, number("duration_ns")?);
+    let (counts, sums) = (number(MERGED)?, number(SUMMED)?);
     let lanes: Vec<ArrayRef> = how.lanes.iter().filter_map(|name| rows.column_by_name(name).cloned()).collect();
     let lanes = partition(&lanes)?.ranges();
     let spans = lanes.iter().map(|lane| {
@@ -143,13 +144,8 @@ pub(super) fn merge(how: &Marks, rows: RecordBatch, most: usize) -> Result<(Reco
     };
     let longest = Int64Array::from_iter_values(marks.iter().map(|m| m.longest as i64));
     let taken = take_record_batch(&rows, &longest)?;
-    let summed = |name: &str| number(name).cloned().unwrap_or_else(|| Int64Array::from(vec![None; rows.num_rows()]));
-    let (counts, sums) = (summed(MERGED), summed(SUMMED));
     let total = |values: &Int64Array, mark: &Mark| {
-        (mark.first..=mark.last)
-            .filter(|row| values.is_valid(*row))
-            .map(|row| values.value(row))
-            .fold(0, i64::saturating_add)
+        values.values()[mark.first..=mark.last].iter().fold(0, |a: i64, b| a.saturating_add(*b))
     };
     let several = |mark: &Mark| mark.first < mark.last || counts.value(mark.first) > 1;
     let schema = taken.schema();
@@ -162,8 +158,8 @@ pub(super) fn merge(how: &Marks, rows: RecordBatch, most: usize) -> Result<(Reco
                 let ends = (m.first..=m.last).map(|row| starts.value(row).saturating_add(durations.value(row)));
                 ends.max().unwrap_or(0).saturating_sub(starts.value(m.first))
             }),
-            MERGED => made(&|m| total(&counts, m)),
-            SUMMED => made(&|m| total(&sums, m)),
+            MERGED => made(&|m| total(counts, m)),
+            SUMMED => made(&|m| total(sums, m)),
             name if how.own.contains(&name) => {
                 let alone = BooleanArray::from_iter(marks.iter().map(|m| Some(several(m))));
                 arrow::compute::nullif(array, &alone)

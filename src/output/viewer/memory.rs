@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::Int64Type;
-use futures::StreamExt;
 
 use super::levels::Kept;
 use crate::error::{Error, Result};
@@ -37,10 +36,7 @@ pub(super) fn levels(evidence: &Evidence) -> Result<(Kept, usize)> {
     let width = (last.saturating_sub(first) / STEPS).saturating_add(1);
     let mut steps: BTreeMap<(i64, String), Step> = BTreeMap::new();
     let mut held: BTreeMap<String, i64> = BTreeMap::new();
-    let mut total = 0;
-    let text = query::text("memory_timeline")?;
-    let mut stream = session.wait(session.sql(text)?.execute_stream()).map_err(|e| Error::sql(&e))?;
-    while let Some(batch) = session.wait(stream.next()).transpose().map_err(|e| Error::sql(&e))? {
+    let total = session.each_batch(session.sql(query::text("memory_timeline")?)?, |batch| {
         let column = |name: &str| {
             let missing = || Error::Query { query: "memory_timeline".to_owned(), problem: format!("has no {name}") };
             batch.column_by_name(name).ok_or_else(missing)
@@ -48,7 +44,6 @@ pub(super) fn levels(evidence: &Evidence) -> Result<(Kept, usize)> {
         let times = column("timestamp_ns")?.as_primitive::<Int64Type>();
         let live = column("category_live_bytes")?.as_primitive::<Int64Type>();
         let categories = column("category")?.as_string::<i32>();
-        total += batch.num_rows();
         for row in 0..batch.num_rows() {
             let (category, live) = (categories.value(row), live.value(row));
             let step = times.value(row).saturating_sub(first) / width;
@@ -62,8 +57,8 @@ pub(super) fn levels(evidence: &Evidence) -> Result<(Kept, usize)> {
                 None => drop(held.insert(category.to_owned(), live)),
             }
         }
-    }
-    session.all_there()?;
+        Ok(())
+    })?;
     let start = |step: i64| first.saturating_add(step.saturating_mul(width));
     let of = |get: &dyn Fn(&(i64, String), &Step) -> i64| -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(steps.iter().map(|(key, step)| get(key, step))))

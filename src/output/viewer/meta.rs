@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::blocks::Gathered;
+use super::blocks::{BLOCKS, Gathered};
 use super::levels::{MERGED, SUMMED};
 use crate::error::Result;
 use crate::evidence::Evidence;
@@ -38,7 +38,8 @@ pub(super) struct Meta {
     coverage: Vec<Row>,
     sound: bool,
     unsound_reason: Option<String>,
-    blocks: Vec<Block>,
+    /// What its blocks are, once they are known.
+    pub blocks: Vec<Block>,
     queries: BTreeMap<&'static str, Query>,
     views: BTreeMap<&'static str, &'static str>,
 }
@@ -55,7 +56,7 @@ pub(super) struct Compared<'a> {
 
 /// One block.
 #[derive(Serialize)]
-struct Block {
+pub(super) struct Block {
     name: &'static str,
     query: &'static str,
     /// Rows in the page.
@@ -92,11 +93,11 @@ struct Query {
     reads: Vec<String>,
 }
 
-/// The document of a trace.
-pub(super) fn of_trace(evidence: &Evidence, gathered: &[Gathered]) -> Result<Meta> {
+/// The document of a trace, but for its blocks.
+pub(super) fn of_trace(evidence: &Evidence) -> Result<Meta> {
     let mut queries = BTreeMap::new();
     let mut views: BTreeSet<String> = BTreeSet::new();
-    for name in gathered.iter().map(|g| g.block.query).chain(CITED.iter().copied()) {
+    for name in BLOCKS.iter().map(|block| block.query).chain(CITED.iter().copied()) {
         let header = query::header(name)?;
         views.extend(header.reads.iter().cloned());
         let sql = statement(query::text(name)?);
@@ -120,10 +121,15 @@ pub(super) fn of_trace(evidence: &Evidence, gathered: &[Gathered]) -> Result<Met
         coverage: json_rows(&[evidence.coverage()])?,
         sound: evidence.health.is_sound(),
         unsound_reason: evidence.health.unsound_reason(),
-        blocks: gathered.iter().map(block).collect::<Result<_>>()?,
+        blocks: Vec::new(),
         queries,
         views: known,
     })
+}
+
+/// What is said of each block.
+pub(super) fn blocks(gathered: &[Gathered]) -> Result<Vec<Block>> {
+    gathered.iter().map(block).collect()
 }
 
 /// A file of queries/ without its header: the page shows what that says by itself.

@@ -40,20 +40,19 @@ pub fn of_trace(evidence: &Evidence, most: usize) -> Result<Vec<u8>> {
     let wanted: Vec<_> = BLOCKS.iter().collect();
     let mut gathered = each(&wanted, 2, |block| blocks::gather(evidence, block))?;
     let mut encoded = each(&gathered, 2, encode_block)?;
-    let mut smallest = usize::MAX;
+    let mut meta = meta::of_trace(evidence)?;
     loop {
-        let meta = meta::of_trace(evidence, &gathered)?;
-        let named: Vec<Encoded> =
-            gathered.iter().zip(&encoded).filter_map(|(g, text)| Some((g.name, text.clone()?))).collect();
+        meta.blocks = meta::blocks(&gathered)?;
+        let named: Vec<Encoded<'_>> =
+            gathered.iter().zip(&encoded).filter_map(|(g, text)| Some((g.name, text.as_deref()?))).collect();
         let page = page::render(&evidence.trace.run.entrypoint, &meta, &named)?;
         if page.len() <= most {
             return Ok(page);
         }
         let over = page.len() - most;
-        smallest = smallest.min(page.len());
         let Some(at) = largest(&encoded) else {
             return Err(Error::Usage {
-                problem: format!("a page without a single row has {smallest} bytes; ask for at least as many"),
+                problem: format!("a page without a single row has {} bytes; ask for at least as many", page.len()),
             });
         };
         shrink(&mut gathered[at], encoded[at].as_ref().map_or(0, String::len), over)?;

@@ -17,10 +17,10 @@ const SCRIPT: &str = include_str!("../../viewer/dist/viewer.js");
 const STYLE: &str = include_str!("../../viewer/dist/viewer.css");
 
 /// A block: its name and its text.
-pub(super) type Encoded = (&'static str, String);
+pub(super) type Encoded<'a> = (&'static str, &'a str);
 
 /// The page.
-pub(super) fn render(title: &str, meta: &impl Serialize, blocks: &[Encoded]) -> Result<Vec<u8>> {
+pub(super) fn render(title: &str, meta: &impl Serialize, blocks: &[Encoded<'_>]) -> Result<Vec<u8>> {
     let meta = data(&serde_json::to_string(meta).map_err(|e| Error::Sql { problem: format!("page as JSON: {e}") })?);
     let room = blocks.iter().map(|(_, text)| text.len() + 100).sum::<usize>();
     let mut page = String::with_capacity(SCRIPT.len() + STYLE.len() + meta.len() + room + 2048);

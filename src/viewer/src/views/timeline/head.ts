@@ -4,7 +4,7 @@
 
 import { duration } from "../../ui/format";
 import type { Plane } from "./model";
-import { fitted, measure, paintRow, type Scene } from "./paint";
+import { fitted, measure, paintRow, regionsIn, type Scene } from "./paint";
 import { type Range, whole } from "./range";
 import { ruler } from "./ruler";
 
@@ -125,13 +125,10 @@ export function paintHead(c: Context, scene: Scene, state: HeadState): string {
 }
 
 /** The measured region, named where it can be seen. */
-function paintStrip(c: Context, { plane, view, width, palette }: Scene, top: number): void {
+function paintStrip(c: Context, scene: Scene, top: number): void {
+  const { plane, width, palette } = scene;
   if (plane.regions.length === 0) return;
-  const k = width / (view.to - view.from);
-  for (const region of plane.regions) {
-    const x0 = Math.max(0, (region.from - view.from) * k);
-    const x1 = Math.min(width, (region.to - view.from) * k);
-    if (x1 <= 0 || x0 >= width) continue;
+  for (const { region, x0, x1 } of regionsIn(scene)) {
     c.fillStyle = palette.region;
     c.fillRect(x0, top, x1 - x0, STRIP);
     c.fillStyle = palette.accent;

@@ -58,12 +58,19 @@ export function paintLanes(c: Context, scene: Scene, layout: Layout, scroll: num
   if (selected >= 0) outline(c, scene, layout, scroll, selected, 2);
 }
 
-function paintRegions(c: Context, { plane, view, width, palette }: Scene, top: number, height: number): void {
+/** The measured regions that can be seen, and from where to where. */
+export function* regionsIn({ plane, view, width }: Scene) {
   const k = width / (view.to - view.from);
   for (const region of plane.regions) {
     const x0 = Math.max(0, (region.from - view.from) * k);
     const x1 = Math.min(width, (region.to - view.from) * k);
-    if (x1 <= 0 || x0 >= width) continue;
+    if (x1 > 0 && x0 < width) yield { region, x0, x1 };
+  }
+}
+
+function paintRegions(c: Context, scene: Scene, top: number, height: number): void {
+  const { width, palette } = scene;
+  for (const { region, x0, x1 } of regionsIn(scene)) {
     c.fillStyle = palette.region;
     c.fillRect(x0, top, x1 - x0, height);
     c.fillStyle = palette.accent;
